@@ -10,6 +10,7 @@ from .._model.acls import DENY, Acl
 from .._model.connection import Connection
 from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
+from .._model.grouping import chunks
 from .._model.option_names import option_name, ways
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
@@ -81,7 +82,7 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
     rows = [dict(zip(_FIELDS, _values(acl), strict=True)) for acl in acls]
     # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
     version = 1 if any(acl.pattern != "LITERAL" for acl in acls) else 0
-    requests = [Request("CreateAcls", {"creations": part}, lowest=version) for part in _parts(rows)]
+    requests = [Request("CreateAcls", {"creations": part}, lowest=version) for part in chunks(rows, ACLS_PER_REQUEST)]
     _change(connection, acls, requests, "results", True)
 
 
@@ -92,7 +93,7 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
     """
     acls = sorted(acls, key=lambda acl: (acl.permission == DENY, acl))
     rows = [dict(zip(_FILTER_FIELDS, _values(acl), strict=True)) for acl in acls]
-    requests = [Request("DeleteAcls", {"filters": part}) for part in _parts(rows)]
+    requests = [Request("DeleteAcls", {"filters": part}) for part in chunks(rows, ACLS_PER_REQUEST)]
     _change(connection, acls, requests, "filter_results", False)
 
 
@@ -181,8 +182,3 @@ def _raise_for_cluster(connection: Connection, code: int, operation: str) -> Non
             ),
             kind=FailureKind.INVALID_OPTION,
         )
-
-
-def _parts(rows: list[t.Any]) -> t.Iterator[list[t.Any]]:
-    for start in range(0, len(rows), ACLS_PER_REQUEST):
-        yield rows[start : start + ACLS_PER_REQUEST]

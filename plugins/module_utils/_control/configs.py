@@ -9,6 +9,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import BrokerError
+from .._model.grouping import chunks
 from .._model.new_topics import is_same_value
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
@@ -154,16 +155,10 @@ def alteration_rows(
     client: AdminClient, changes: t.Mapping[str, t.Mapping[str, str | None]], validate_only: bool
 ) -> dict[str, t.Any]:
     """What the brokers answer of each topic to alter_topic_configs(), or to the question whether they would do it."""
-    names = sorted(changes)
+    rows = [_alteration(name, changes[name]) for name in sorted(changes)]
     asked = [
-        Request(
-            "IncrementalAlterConfigs",
-            {
-                "resources": [_alteration(name, changes[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
-                "validate_only": validate_only,
-            },
-        )
-        for start in range(0, len(names), TOPICS_PER_CHANGE)
+        Request("IncrementalAlterConfigs", {"resources": part, "validate_only": validate_only})
+        for part in chunks(rows, TOPICS_PER_CHANGE)
     ]
     return {row.resource_name: row for answer in exchange(client, asked) for row in answer.responses}
 

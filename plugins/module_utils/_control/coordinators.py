@@ -8,7 +8,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized
-from .._model.grouping import grouped
+from .._model.grouping import chunks, grouped
 from .._model.progress import first_names
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can
@@ -51,7 +51,7 @@ def coordinators_of(client: AdminClient, groups: t.Sequence[str]) -> BrokerQuest
         return BrokerQuestion(
             [
                 Request("FindCoordinator", {"coordinator_keys": list(chunk), "key_type": GROUP_KEY}, lowest=4)
-                for chunk in chunks(groups)
+                for chunk in chunks(groups, GROUPS_PER_REQUEST)
             ],
             lambda answers: {
                 row.key: (row.node_id, row.error_code) for answer in answers for row in answer.coordinators
@@ -80,9 +80,3 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int], operati
 def by_node(coordinators: t.Mapping[str, int]) -> dict[int, list[str]]:
     """The groups of each broker."""
     return grouped((node, group) for group, node in coordinators.items())
-
-
-def chunks(groups: t.Sequence[str]) -> t.Iterator[t.Sequence[str]]:
-    """Groups in parts that one request takes."""
-    for start in range(0, len(groups), GROUPS_PER_REQUEST):
-        yield groups[start : start + GROUPS_PER_REQUEST]

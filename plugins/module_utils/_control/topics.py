@@ -11,7 +11,7 @@ import typing as t
 from .._model.cluster_identity import UNKNOWN_ID
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized, NotFound
-from .._model.grouping import grouped
+from .._model.grouping import chunks, grouped
 from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
@@ -145,10 +145,7 @@ def describe_configs(
     resources = [
         {"resource_type": TOPIC_RESOURCE, "resource_name": name, "configuration_keys": settings} for name in names
     ]
-    asked = [
-        Request("DescribeConfigs", {"resources": resources[start : start + TOPICS_PER_REQUEST]}, node)
-        for start in range(0, len(names), TOPICS_PER_REQUEST)
-    ]
+    asked = [Request("DescribeConfigs", {"resources": part}, node) for part in chunks(resources, TOPICS_PER_REQUEST)]
     rows = [row for answer in exchange(client, asked) for row in answer.results]
     raise_for_topics(connection, {row.resource_name: row.error_code for row in rows}, "DESCRIBE_CONFIGS")
     return {row.resource_name: row.configs for row in rows}

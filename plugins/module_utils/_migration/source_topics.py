@@ -13,7 +13,7 @@ from .._control.schema_registry import schema_ids
 from .._control.topics import TopicSettings
 from .._model.connection import Connection
 from .._model.errors import MigrationError
-from .._model.grouping import grouped
+from .._model.grouping import chunks, grouped
 from .._model.known_names import TOPICS, known
 from .._model.progress import counted, first_of
 from .._model.records import NO_TIMESTAMP, TopicPartition, every_partition
@@ -134,8 +134,8 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
             ranges.append(Range(partition, max(start, end - _SAMPLED_OFFSETS), end))
     records = []
     try:
-        for begin in range(0, len(ranges), _AT_A_TIME):
-            records += tables.read_records(connection, ranges[begin : begin + _AT_A_TIME], True, tables.SAMPLING)
+        for part in chunks(ranges, _AT_A_TIME):
+            records += tables.read_records(connection, part, True, tables.SAMPLING)
     except MigrationError as exc:
         seen.risks.append(_unseen(f"Records could not be sampled for ids of schemas: {exc}"))
     contents = grouped((record.partition.topic, record) for record in records)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
+_T = t.TypeVar("_T")
 _Key = t.TypeVar("_Key", bound=t.Hashable)
 _Inner = t.TypeVar("_Inner", bound=t.Hashable)
 _Value = t.TypeVar("_Value")
@@ -25,3 +26,9 @@ def nested(rows: t.Iterable[tuple[tuple[_Key, _Inner], _Value]]) -> dict[_Key, d
     for (key, inner), value in rows:
         groups.setdefault(key, {})[inner] = value
     return groups
+
+
+def chunks(values: t.Sequence[_T], size: int) -> t.Iterator[t.Sequence[_T]]:
+    """The values in parts of this size; the last one may be smaller. None of no values."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

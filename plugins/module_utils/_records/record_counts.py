@@ -7,6 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from .._model.connection import Connection
+from .._model.grouping import chunks
 from .._model.records import TopicPartition
 from .consumer_client import open_consumer
 from .scanning import Range
@@ -34,8 +35,8 @@ def count_records(
     if not waiting:
         return counts
     with open_consumer(connection, READ_COMMITTED) as opened:
-        for first in range(0, len(waiting), _AT_A_TIME):
-            for message in messages(connection, opened, waiting[first : first + _AT_A_TIME]):
+        for part in chunks(waiting, _AT_A_TIME):
+            for message in messages(connection, opened, part):
                 partition = TopicPartition(message.topic(), message.partition())
                 counts[partition] = RecordCount(counts[partition].records + 1, message.offset())
     return counts

@@ -65,7 +65,7 @@ def summaries(
         first = [(offset, group) for offset, group in committed.get(partition, []) if offset <= backlog_range.start]
         lost = max((backlog_range.start - offset for offset, _group in first), default=0)
         left = 0 if partition in committed else max(0, backlog_range.end - bounds[partition].log_start)
-        nothing = "uncommitted" if left else "nothing_to_copy" if backlog_range.start == backlog_range.end else None
+        nothing = "uncommitted" if left else None if backlog_range.copies else "nothing_to_copy"
         groups = tuple(sorted(group for _offset, group in first))
         range_summaries.append(
             RangeSummary(backlog_range, groups, lost, left, sizes.get(partition), "expired" if lost else nothing)
@@ -138,14 +138,9 @@ def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommit
         reason = Reason.EXPIRED
         detail = f"{backlog_range.start - offset:,} offsets from {offset} on had left the source's log before the copy"
     parts = FINGERPRINTED if backlog_range.done is not None and backlog_range.done.without_timestamp else PARTS
-    end = (
-        backlog_range.begin
-        if backlog_range.done is None or backlog_range.done.next is None
-        else backlog_range.done.next
-    )
     lost = max(0, backlog_range.start - offset)
     bound = Bound.AT_MOST if lost else Bound.EXACTLY  # not each offset need be a record
-    proof = OwnCopy(backlog_range.begin, place, end)
+    proof = OwnCopy(backlog_range.begin, place, backlog_range.place(backlog_range.end))
     return decided(draft, Decision.exact(proof, place, reason, detail, matched_by=parts, lost=lost, lost_bound=bound))
 
 
@@ -160,9 +155,7 @@ def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
 
 def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:
     """Where records are, and a group of the topic has committed nothing."""
-    holding = {
-        each.range.destination: each.range.source for each in ranges if each.left or each.range.start < each.range.end
-    }
+    holding = {each.range.destination: each.range.source for each in ranges if each.left or each.range.copies}
     alone = [
         f"{entry.group} {holding[entry.partition]}"
         for entry in planned

@@ -89,18 +89,8 @@ def plan(
     wait = None if options.live else options.idle_wait
     bounds = unconsumed.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
     ranges = unconsumed.open_ranges(wanted, bounds, source, options.on_uncommitted)
-    pairs = [
-        TopicPair(
-            source_topic,
-            destination_topic,
-            any(
-                backlog_range.start < backlog_range.end
-                for backlog_range in ranges
-                if backlog_range.source.topic == source_topic
-            ),
-        )
-        for source_topic, destination_topic in sorted(names.items())
-    ]
+    copied = {each.source.topic for each in ranges if each.copies}
+    pairs = [TopicPair(topic, names[topic], topic in copied) for topic in sorted(names)]
     made = plan_topics(source, destination, pairs)
     planned = Backlog(
         _name(source_id, destination_id, snapshot, ranges),

@@ -138,13 +138,8 @@ def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str
     problems: dict[str, str] = {}
     for backlog_range in ranges:
         try:
-            check_log(
-                destination,
-                backlog_range,
-                backlog_range.done and backlog_range.done.next,
-                bounds[backlog_range.destination],
-                keeps=False,
-            )
+            done = backlog_range.done and backlog_range.done.next
+            check_log(destination, backlog_range, done, bounds[backlog_range.destination], keeps=False)
         except Refused as exc:
             problems.setdefault(backlog_range.destination.topic, str(exc))
     return problems
@@ -160,13 +155,8 @@ def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection
     bounds = positions.partition_bounds(destination, [each.destination for each in written])
     for backlog_range in written:
         done = backlog_range.done and backlog_range.done.next
-        check_log(
-            destination,
-            backlog_range,
-            done,
-            bounds[backlog_range.destination],
-            keeps=backlog_range.destination.topic not in free,
-        )
+        keeps = backlog_range.destination.topic not in free
+        check_log(destination, backlog_range, done, bounds[backlog_range.destination], keeps=keeps)
 
 
 def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
@@ -263,14 +253,10 @@ def sizes(
     if bytes_on_disk is None:
         return {each.source: None for each in backlog.ranges}
     result: dict[TopicPartition, int | None] = {}
-    for backlog_range in backlog.ranges:
-        log = bounds[backlog_range.source]
+    for each in backlog.ranges:
+        log = bounds[each.source]
         offsets = max(1, log.high_watermark - log.log_start)
-        result[backlog_range.source] = (
-            bytes_on_disk.get(backlog_range.source, 0)
-            * min(backlog_range.end - backlog_range.start, offsets)
-            // offsets
-        )
+        result[each.source] = bytes_on_disk.get(each.source, 0) * min(each.end - each.start, offsets) // offsets
     return result
 
 
