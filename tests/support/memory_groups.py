@@ -59,9 +59,14 @@ class MemoryGroups(Mortal):
         for name in ("groups", "commits", "permissions"):
             monkeypatch.setattr(writing, name, self)
         monkeypatch.setattr(limits, "broker_number", lambda _connection, _name: self.metadata_limit)
-        bounds = types.SimpleNamespace(partition_bounds=lambda _connection, its: dict.fromkeys(its, Bounds(0, 99, 99)))
+        log = Bounds(0, 99, 99)
+        logs = types.SimpleNamespace(
+            partition_bounds=lambda _connection, its: dict.fromkeys(its, log),
+            log_ends=lambda _connection, its: dict.fromkeys(its, log.high_watermark),
+            log_ranges=lambda _connection, its: dict.fromkeys(its, log.log),
+        )
         for module in asking:
-            monkeypatch.setattr(module, "positions", bounds)
+            monkeypatch.setattr(module, "positions", logs)
 
     def step(self, name: str) -> None:
         if self.steps_to_live is not None:

@@ -132,10 +132,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
 
 def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
     """The receipt of a plan's commit: empty where nothing had to be written, None where no file is named."""
-    if path is None:
-        return None
-    text = files.read(path)
-    return receipt.Receipt(made.destination_id) if text is None else receipt.from_json(text, path)
+    return files.parsed(path, receipt.from_json) or receipt.Receipt(made.destination_id) if path is not None else None
 
 
 def _compared(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:

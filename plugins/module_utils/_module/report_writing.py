@@ -64,8 +64,7 @@ def write_report(module: Module, outcome: RunOutcome, made: t.Callable[[], run_r
 
 def _last_run(path: str, outcome: RunOutcome, migration: MigrationFiles) -> run_record.RunRecord | None:
     """What run.json says, None where there is none, and where it is about another plan or another phase."""
-    text = files.read(path)
-    run = None if text is None else run_record.from_json(text, path)
+    run = files.parsed(path, run_record.from_json)
     if run is None or run.plan not in (None, migration.digests.get("plan.json")):
         return None
     return run if outcome.phase in ("", run.phase) else None

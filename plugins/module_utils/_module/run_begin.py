@@ -62,8 +62,7 @@ def _take(module: Module, mine: file.Lease) -> file.Lease | None:
     path = os.path.join(module.params["directory"], file.FILE)
     files.check_writable(path)
     with files.locked(path, mine.run):
-        text = files.read(path)
-        before = file.from_json(text, path) if text is not None else None
+        before = files.parsed(path, file.from_json)
         if before is not None and before.run == mine.run and os.environ.get(VARIABLE) != mine.run:
             raise Locked(
                 f"this ansible-playbook works in {os.path.dirname(path)} already",

@@ -62,8 +62,7 @@ def last_status(path: str | None, started: float | None) -> LastStatus:
     last = None
     notes = []
     try:
-        text = files.read(path) if path else None
-        last = file.from_json(text, path or "") if text is not None else None
+        last = files.parsed(path or None, file.from_json)
     except InvalidFile as exc:
         notes.append(Note(NoteKind.STATUS_UNUSABLE, f"{exc} The groups count as ready from now on."))
     if now < begin or (last is not None and now < last.ended):

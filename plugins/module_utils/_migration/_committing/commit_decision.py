@@ -245,8 +245,7 @@ def ground_of(
 def _with_ends(ground: Ground, entries: list[PlanEntry], destination: Connection) -> Ground:
     """The same with the ends of the logs of which a refusal says how much would be repeated."""
     partitions = sorted({entry.partition for entry in entry_decision.vanished(entries, ground.current, ground.receipt)})
-    bounds = positions.partition_bounds(destination, partitions) if partitions else {}
-    return dataclasses.replace(ground, ends={partition: log.high_watermark for partition, log in bounds.items()})
+    return dataclasses.replace(ground, ends=positions.log_ends(destination, partitions))
 
 
 def _check_bounds(
@@ -260,9 +259,7 @@ def _check_bounds(
         for number, log in enumerate(ranges)
         if log is not None
     }
-    left = sorted(partitions - known.keys())
-    bounds = positions.partition_bounds(destination, left) if left else {}
-    known |= {partition: edges.log for partition, edges in bounds.items()}
+    known |= positions.log_ranges(destination, partitions - known.keys())
     raise_any(
         _outside(key, target.offset, log, str(destination))
         for key, target in sorted(targets.items())

@@ -7,6 +7,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import still_written
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
@@ -133,7 +134,8 @@ def test_a_partition_that_a_promotion_has_yet_to_make_is_no_hindrance_to_a_predi
         return dict.fromkeys(partitions, Bounds(0, 99, 99))
 
     for its_module in (use_case, commit_decision):
-        monkeypatch.setattr(its_module, "positions", types.SimpleNamespace(partition_bounds=partition_bounds))
+        monkeypatch.setattr(its_module, "positions", positions)
+    monkeypatch.setattr(positions, "partition_bounds", partition_bounds)
     plan = dataclasses.replace(PLAN, entries=(PLAN.entries[2], dataclasses.replace(PLAN.entries[1], predicted=True)))
     assert set(commit(plan, None, CLOUD, NOW, None).set) == {("billing", P1), ("shipping", P0)}
     with pytest.raises(NotFound):
