@@ -14,7 +14,7 @@ import re
 import typing as t
 
 from .._model.errors import BrokerError
-from .._model.grouping import grouped
+from .._model.grouping import values_by_key
 from .._model.notes import Note, NoteKind
 
 
@@ -218,8 +218,10 @@ class Ability(enum.Enum):
 
 def not_told_notes(lacking: t.Mapping[str, t.Iterable[KnownSince]]) -> list[Note]:
     """One note of all that brokers do not offer, by cluster, and what follows; none where nothing is lacking."""
-    clusters = grouped((need._replace(found=None), cluster) for cluster, needs in lacking.items() for need in needs)
-    alike = grouped((tuple(names), need) for need, names in clusters.items())
+    clusters = values_by_key(
+        (need._replace(found=None), cluster) for cluster, needs in lacking.items() for need in needs
+    )
+    alike = values_by_key((tuple(names), need) for need, names in clusters.items())
     texts = [f"{' and '.join(names)}: {_cannot(needs)}" for names, needs in alike.items()]
     return [Note(NoteKind.NOT_TOLD, " ".join(texts))] if texts else []
 

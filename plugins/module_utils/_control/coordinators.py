@@ -8,7 +8,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized
-from .._model.grouping import chunks, grouped
+from .._model.grouping import chunks, values_by_key
 from .._model.progress import first_names
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can
@@ -79,4 +79,4 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int], operati
 
 def by_node(coordinators: t.Mapping[str, int]) -> dict[int, list[str]]:
     """The groups of each broker."""
-    return grouped((node, group) for group, node in coordinators.items())
+    return values_by_key((node, group) for group, node in coordinators.items())

@@ -10,7 +10,7 @@ import uuid
 from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import BrokerError
-from .._model.grouping import grouped
+from .._model.grouping import values_by_key
 from .._model.notes import Note
 from .._model.option_names import option_name
 from .abilities import Ability, KnownSince, not_told_notes
@@ -119,7 +119,7 @@ def not_offered(connection: Connection, *abilities: Ability) -> list[KnownSince]
 
 
 def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
-    needs = grouped((name, operation) for names, operation in pairs for name in names)
+    needs = values_by_key((name, operation) for names, operation in pairs for name in names)
     return {name: set(operations) for name, operations in needs.items()}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._model.connection import Connection
-from .._model.grouping import grouped
+from .._model.grouping import values_by_key
 from .._model.records import TopicPartition
 from .admin_client import AdminClient, Request, exchange
 from .attempts import attempt
@@ -44,7 +44,7 @@ def last_writers(
     def read(client: AdminClient) -> dict[TopicPartition, tuple[Writer, ...]]:
         topics = sorted({partition.topic for partition in partitions})
         leaders = partition_leaders(client, connection, topics, partitions)
-        by_leader = grouped((leaders[partition], partition) for partition in sorted(partitions))
+        by_leader = values_by_key((leaders[partition], partition) for partition in sorted(partitions))
         try:
             answers = exchange(client, [_request(leader, led) for leader, led in by_leader.items()])
         except NotOffered:

@@ -11,7 +11,7 @@ import typing as t
 from .._model.cluster_identity import UNKNOWN_ID
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized, NotFound
-from .._model.grouping import chunks, grouped
+from .._model.grouping import chunks, values_by_key
 from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
@@ -223,7 +223,7 @@ def topic_rows(
     rows: t.Iterable[tuple[TopicPartition, Row]], name: str = "name", partitions: str = "partitions"
 ) -> list[dict[str, t.Any]]:
     """What a request says of partitions, with one row for each topic. name, partitions: what the request calls these fields."""
-    topics = grouped((partition.topic, row) for partition, row in rows)
+    topics = values_by_key((partition.topic, row) for partition, row in rows)
     return [{name: topic, partitions: partition_rows} for topic, partition_rows in topics.items()]
 
 

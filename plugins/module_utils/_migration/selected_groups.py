@@ -15,7 +15,7 @@ from .._model.errors import InvalidInput, MigrationError, NotFound
 from .._model.failure_kinds import FailureKind
 from .._model.faults import raise_any
 from .._model.group_state import GroupReading, partitions_of
-from .._model.grouping import grouped
+from .._model.grouping import values_by_key
 from .._model.known_names import STREAMS_TOPICS, known
 from .._model.notes import Note, excluded
 from .._model.option_names import option_name
@@ -235,7 +235,7 @@ def _refuse(faults: t.Mapping[str, _Fault], connection: Connection, of_receipt: 
 def _faults_text(faults: t.Mapping[str, _Fault]) -> str:
     if len(faults) == 1:
         return f"the group {next(iter(faults.values())).of_one}"
-    alike = grouped((fault, name) for name, fault in faults.items())
+    alike = values_by_key((fault, name) for name, fault in faults.items())
     return "; ".join(
         f"groups {names_text(names)}: {fault.of_several}" if names[1:] else f"group {names_text(names)} {fault.of_one}"
         for fault, names in alike.items()

@@ -13,7 +13,7 @@ from .._control.schema_registry import schema_ids
 from .._control.topics import TopicSettings
 from .._model.connection import Connection
 from .._model.errors import MigrationError
-from .._model.grouping import chunks, grouped
+from .._model.grouping import chunks, values_by_key
 from .._model.known_names import TOPICS, known
 from .._model.progress import counted, first_of
 from .._model.records import NO_TIMESTAMP, TopicPartition, every_partition
@@ -138,7 +138,7 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
             records += tables.read_records(connection, part, True, tables.SAMPLING)
     except MigrationError as exc:
         seen.risks.append(_unseen(f"Records could not be sampled for ids of schemas: {exc}"))
-    contents = grouped((record.partition.topic, record) for record in records)
+    contents = values_by_key((record.partition.topic, record) for record in records)
     ids = {
         topic: schema_ids(record.key for record in rows) | schema_ids(record.value for record in rows)
         for topic, rows in contents.items()

@@ -10,7 +10,7 @@ import typing as t
 
 from . import documents
 from .group_overview import spreadsheet
-from .grouping import grouped
+from .grouping import values_by_key
 from .plan import PlanEntry
 from .progress import counted
 from .risks import Risk, RiskKind, Severity
@@ -181,7 +181,7 @@ def sharing(groups: t.Iterable[Row]) -> list[list[str]]:
         root[row["group"]] = row["group"]
         for topic in row["topics"]:
             root[found(row["group"])] = found(first.setdefault(topic, row["group"]))
-    sets = grouped((found(group), group) for group in root)
+    sets = values_by_key((found(group), group) for group in root)
     return sorted((sorted(names) for names in sets.values() if len(names) > 1), key=lambda names: (-len(names), names))
 
 

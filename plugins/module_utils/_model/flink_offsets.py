@@ -19,7 +19,7 @@ import typing as t
 
 from . import documents
 from .errors import InvalidFile
-from .grouping import grouped
+from .grouping import values_by_key
 from .records import LEGAL_TOPIC, TopicPartition
 from .stock_csv import BYTE_ORDER_MARK
 
@@ -39,7 +39,7 @@ _Options: t.TypeAlias = "dict[str, tuple[str, int]]"  # by name: the value, and 
 
 def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
     """The options of a table for each topic, with a blank line between them. A partition without an offset is not in it."""
-    offsets = grouped(
+    offsets = values_by_key(
         (topic, f"partition:{partition},offset:{offset}")
         for (topic, partition), offset in sorted(positions.items())
         if offset is not None

@@ -12,7 +12,7 @@ _Inner = t.TypeVar("_Inner", bound=t.Hashable)
 _Value = t.TypeVar("_Value")
 
 
-def grouped(pairs: t.Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+def values_by_key(pairs: t.Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
     """All values of each key."""
     groups: dict[_Key, list[_Value]] = {}
     for key, value in pairs:

@@ -11,7 +11,7 @@ import typing as t
 from .cluster_identity import LogRange
 from .group_lag import GroupLag, lag_sum
 from .group_state import GroupReading
-from .grouping import grouped
+from .grouping import values_by_key
 from .plan import Plan, PlanEntry
 from .progress import counted, first_of
 from .record_sum import NOTHING, RecordSum
@@ -109,7 +109,7 @@ def assess_readiness(
     source, destination: the groups now, by the names that they have there. logs: those of the source that
     are there. since: since when groups were ready at the last round. now: what a group that has become ready gets.
     """
-    groups = grouped((entry.group, entry) for entry in plan.entries)
+    groups = values_by_key((entry.group, entry) for entry in plan.entries)
     result = []
     for name, entries in sorted(groups.items()):
         readiness = _assess(name, entries, source, destination[name], logs)

@@ -10,7 +10,7 @@ import typing as t
 from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .faults import all_of
-from .grouping import grouped
+from .grouping import values_by_key
 from .notes import Note
 from .option_names import option_name
 from .progress import counted, first_names, first_of
@@ -93,7 +93,7 @@ def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGro
         names = wave.selection.select_groups(known).names
         groups[wave.name] = [name for name in names if name in known]
         gone[wave.name] = [name for name in names if name not in known]
-    waves_of = grouped((name, wave) for wave, names in groups.items() for name in names)
+    waves_of = values_by_key((name, wave) for wave, names in groups.items() for name in names)
     wanted = Selection(group_patterns=(".*",)).select_groups(known).names
     return WaveGroups(
         groups,

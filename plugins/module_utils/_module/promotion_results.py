@@ -8,7 +8,7 @@ import typing as t
 
 from .._migration._promotion.undo import Undo
 from .._model.acls import EVERY, LITERAL, TOPIC, Acl
-from .._model.grouping import grouped
+from .._model.grouping import values_by_key
 from .._model.progress import counted
 from .._model.topic_plan import ADD, DEFAULT, EXTRA, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
 from .results import Diff, diff
@@ -104,7 +104,7 @@ def _verb(action: str) -> str:
 
 def _diffs(topics: t.Mapping[str, TopicChange], acls: t.Sequence[AclChange]) -> list[Diff]:
     """One for each topic that changes, and one for ACLs that are on no single topic."""
-    by_place = grouped((_place(change.acl), change) for change in acls if change.action != EXTRA)
+    by_place = values_by_key((_place(change.acl), change) for change in acls if change.action != EXTRA)
     places = sorted({name for name, change in topics.items() if change.changes} | (by_place.keys() - {_OTHER}))
     places += [_OTHER] if _OTHER in by_place else []
     return [_diff(place, topics.get(place), by_place.get(place, [])) for place in places]

@@ -10,7 +10,7 @@ import typing as t
 from .._model.cluster_identity import LogRange
 from .._model.group_lag import GroupLag, lag_sum
 from .._model.group_state import CommittedOffset
-from .._model.grouping import grouped
+from .._model.grouping import values_by_key
 from .._model.left_out import entry_lines
 from .._model.plan import Plan, PlanEntry
 from .._model.progress import counted
@@ -37,7 +37,7 @@ def plan_summary(
     logs: where they start and end, for a plan inside one cluster. A line then shows an old group and a new one side by side,
     with their lags on the partitions that the one gets from the other.
     """
-    groups = grouped(
+    groups = values_by_key(
         ((old, entry.group), entry)
         for entry in sorted(plan.entries, key=lambda entry: entry.key)
         for old in (sorted({at.group for at in entry.source}) if logs is not None else [""])

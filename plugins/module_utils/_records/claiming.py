@@ -13,7 +13,7 @@ from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, Run, progress_commits, transactional_id, transactional_number
 from .._model.errors import Fenced, Locked
-from .._model.grouping import grouped
+from .._model.grouping import values_by_key
 from .._model.records import TopicPartition
 from .confluent_library import KafkaException
 from .copy_owner import check_owned, taken_over
@@ -88,7 +88,7 @@ def _claimed(
     decide: Decide,
     keepers: Keepers,
 ) -> Claimed | Lost:
-    numbered = grouped((transactional_number(each.destination), each) for each in ranges)
+    numbered = values_by_key((transactional_number(each.destination), each) for each in ranges)
     copied = [each for each in ranges if each.copies]
     with ThreadPoolExecutor(max(1, len(numbered))) as pool:
         ids = [transactional_id(name, at) for at in numbered]

@@ -5,7 +5,7 @@
 The frame has the columns of worker_packing.SCHEMA: bucket (int), copies (boolean: of the destination, else of the
 source) and records (binary: a chunk of packed records, 48 bytes each). All records of one pair and one content are in
 the same Spark partition; a partition holds many contents. A worker gets at them with worker_packing.unpack() and
-worker_packing.grouped().
+worker_packing.values_by_key().
 
 It costs one shuffle of 48 bytes a record. A task holds some 400,000 records in memory, or as many as the commonest content has.
 """
@@ -20,7 +20,7 @@ import typing as t
 from .._matching.axis import Axis
 from .._matching.evidence import Span, united
 from .._model.connection import Connection
-from .._model.grouping import grouped
+from .._model.grouping import values_by_key
 from .._model.match_on import FINGERPRINTED
 from .._model.records import TopicPartition
 from .._records.scanning import Range
@@ -88,7 +88,7 @@ _Partitions = tuple[tuple[TopicPartition, ...], ...]
 
 def read_once(pairs: t.Iterable[LogPair]) -> dict[_Partitions, LogPair]:
     """What is read of pairs that may overlap, by their partitions: the same offsets once for all of them."""
-    together = grouped((pair.partitions, pair) for pair in pairs)
+    together = values_by_key((pair.partitions, pair) for pair in pairs)
     return {
         partitions: LogPair(*(_united(itertools.chain(*side)) for side in zip(*overlapping, strict=True)))
         for partitions, overlapping in together.items()

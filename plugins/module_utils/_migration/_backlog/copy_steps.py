@@ -15,7 +15,7 @@ from ..._model.connection import Connection
 from ..._model.copy_progress import Progress, Run, all_groups, transactional_number
 from ..._model.errors import BrokerError, MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.notes import Note
 from ..._model.plan import PlanEntry
 from ..._model.progress import Say, counted
@@ -131,7 +131,9 @@ class CopyRun:
     def _jobs(self, backlog: Backlog, largest: t.Mapping[str, int], renew_seconds: float, parallel: int) -> list[Job]:
         """One for each transactional id. parallel: how many tasks run at a time."""
         bounds = positions.partition_bounds(self.source, [each.source for each in backlog.ranges])
-        numbered = grouped((transactional_number(each.destination), each) for each in backlog.ranges if each.copies)
+        numbered = values_by_key(
+            (transactional_number(each.destination), each) for each in backlog.ranges if each.copies
+        )
         limit = self.options.max_bytes_per_second
         return [
             Job(

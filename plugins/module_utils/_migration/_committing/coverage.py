@@ -9,7 +9,7 @@ import typing as t
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
-from ..._model.grouping import grouped, nested
+from ..._model.grouping import nested, values_by_key
 from ..._model.moves import moves, moves_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
@@ -116,7 +116,7 @@ def check_selected(plan: Plan, selection: Selection) -> list[str]:
 
     Returns a line for each group that is named and not in the plan.
     """
-    partitions = grouped(entry.key for entry in plan.entries)
+    partitions = values_by_key(entry.key for entry in plan.entries)
     strange = sorted(partitions.keys() - {*selection.select_groups(partitions).names})
     topics = selection.topics_of(partitions)
     others = sorted(

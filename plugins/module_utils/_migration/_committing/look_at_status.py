@@ -19,7 +19,7 @@ from ..._model.cluster_identity import ClusterIdentity, LogRange
 from ..._model.connection import Connection
 from ..._model.errors import ConnectionFailed, NotAuthorized
 from ..._model.failure_kinds import FailureKind
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import correct_clusters
@@ -152,7 +152,7 @@ def _topics(noted: t.Iterable[tuple[str, ClusterIdentity]]) -> set[str]:
 def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], list[Note]]:
     """Every group once, as the directory knows it that has committed it last; a note where several know one."""
     every = (group_files for files in directories for group_files in migration_status.groups_of(files))
-    known = grouped((group_files.group, group_files) for group_files in every)
+    known = values_by_key((group_files.group, group_files) for group_files in every)
     for versions in known.values():
         versions.sort(key=lambda version: (bool(version.written), version.committed_at or 0), reverse=True)
     several = {group: versions for group, versions in known.items() if len(versions) > 1}

@@ -13,7 +13,7 @@ from ..._model.errors import InvalidInput, NotFound
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_done, all_of, raise_any
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
 from ..._model.policies import OnAdvance, OnRewind
@@ -146,7 +146,7 @@ def without_kept(
     why = repeats(entries, current, returned, one_cluster=is_in_one_cluster(), are_named=True)
     moved = [entry for entry in entries if is_to_move(entry, current)]
     told = all_of(lambda entry: _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why), moved)
-    kept = grouped((entry.group, line) for entry, line in zip(moved, told, strict=True) if line is not None)
+    kept = values_by_key((entry.group, line) for entry, line in zip(moved, told, strict=True) if line is not None)
     lines = []
     for group, reasons in sorted(kept.items()):
         moving = sum(entry.group == group and is_to_move(entry, current) for entry in entries)
@@ -189,7 +189,7 @@ def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.
 
     moved: groups of which something is to be restored, or of which something else says why not.
     """
-    of_group = grouped((entry.group, entry) for entry in entries)
+    of_group = values_by_key((entry.group, entry) for entry in entries)
     alike: dict[str, list[str]] = {}
     for group, group_entries in sorted(of_group.items()):
         if group in moved:

@@ -18,7 +18,7 @@ from ..._model.connection import Connection
 from ..._model.errors import BrokerError, GroupBusy, MigrationError
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading
-from ..._model.grouping import grouped, nested
+from ..._model.grouping import nested, values_by_key
 from ..._model.idle import members_problem
 from ..._model.moves import Move, moves, moves_text
 from ..._model.notes import Note, NoteKind
@@ -151,7 +151,7 @@ class SourceWatch:
 
     def _without_used(self, writes: Writes, uses: t.Mapping[str, Use]) -> tuple[Writes, list[str]]:
         """The writes of the other groups, and a line for each destination group that is left out."""
-        destinations = grouped((at.group, entry.group) for entry in self._plan.entries for at in entry.source)
+        destinations = values_by_key((at.group, entry.group) for entry in self._plan.entries for at in entry.source)
         concerned = {group for group, _partition in {*writes.set, *self._settled}}
         lines = {
             group: f"{group}: its source group {use}: left out{because_of('on_active_source', 'skip_group')}"

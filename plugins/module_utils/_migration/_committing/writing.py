@@ -15,7 +15,7 @@ from ..._model.connection import Connection
 from ..._model.errors import BrokerError, GroupBusy, NotAuthorized
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
-from ..._model.grouping import grouped, nested
+from ..._model.grouping import nested, values_by_key
 from ..._model.idle import idle_problem
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.policies import OnActiveGroup
@@ -54,7 +54,7 @@ def read_named_groups(
 def _read_beside(
     destination: Connection, names: t.Collection[str], without: t.Iterable[Key]
 ) -> dict[str, GroupReading]:
-    beside = grouped(without)
+    beside = values_by_key(without)
     more: dict[str, t.Any] = {"beside": beside} if beside else {}
     return groups.read_groups(destination, sorted(names), **more)
 
@@ -184,7 +184,7 @@ class Written:
 def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> Written:
     """Commit these offsets, remove commits where there is none, and read back what was not refused."""
     to_set = nested((key, target) for key, target in sorted(targets.items()) if target is not None)
-    to_remove = grouped(key for key, target in sorted(targets.items()) if target is None)
+    to_remove = values_by_key(key for key, target in sorted(targets.items()) if target is None)
     set_errors = commits.commit_offsets(destination, to_set) if to_set else {}
     removal_errors = commits.delete_offsets(destination, to_remove) if to_remove else {}
     refused = {
@@ -233,7 +233,7 @@ def check_write_acls(
 
 def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], deletes: t.Collection[str]) -> None:
     """Raise BrokerError where brokers cannot remove this, such as single offsets of a group that keeps others."""
-    removed = grouped(key for key, target in targets.items() if target is None)
+    removed = values_by_key(key for key, target in targets.items() if target is None)
     if not removed and not deletes:
         return
     asked = (Ability.REMOVE_GROUPS, *((Ability.REMOVE_OFFSETS,) if removed else ()))

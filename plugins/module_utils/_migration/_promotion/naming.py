@@ -11,7 +11,7 @@ import typing as t
 from ..._model.errors import InvalidInput, MigrationError, NotFound
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_of, raise_any
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
@@ -129,7 +129,7 @@ def check_topic_names(
             )
 
     all_of(check, names.items())
-    origins = grouped((name, source) for source, name in names.items())
+    origins = values_by_key((name, source) for source, name in names.items())
     raise_any(
         InvalidInput(
             f"{' and '.join(sources)} would both become {name}",

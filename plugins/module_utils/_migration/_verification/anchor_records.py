@@ -10,7 +10,7 @@ import typing as t
 from ..._matching.evidence import Span
 from ..._model.background import at_once
 from ..._model.connection import Connection
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.match_on import MatchOn
 from ..._model.plan import Copied, PlanEntry
 from ..._model.receipt import Key
@@ -63,7 +63,7 @@ def read_spans(side: ClusterLogs, wanted: set[tuple[TopicPartition, Span]]) -> N
     if not wanted:
         return
     side.learn({partition for partition, _span in wanted})
-    side.read(grouped(wanted))
+    side.read(values_by_key(wanted))
 
 
 def flaws_of(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> t.Iterator[Flaw]:

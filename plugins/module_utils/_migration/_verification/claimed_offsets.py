@@ -12,7 +12,7 @@ from ..._control import groups, topics
 from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.group_state import commit_text, commits_of, same_commit
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.mapping import Mapping
 from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.notes import Note
@@ -122,7 +122,7 @@ def of_plan(
     entries, without_records = existing, len(entries) - len(existing)
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     # Entries that several partitions were merged into have the same positions, and are proved together.
-    together = grouped(((entry.group, entry.source), entry) for entry in entries)
+    together = values_by_key(((entry.group, entry.source), entry) for entry in entries)
     for what, alike in list(together.items()):
         asked_for = alike[0].verdict is Verdict.REQUESTED or all(at.offset is None for at in alike[0].source)
         # Of what was spread over partitions that were not all written, nobody can tell what is missing.

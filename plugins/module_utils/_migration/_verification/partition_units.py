@@ -19,7 +19,7 @@ from ..._comparing.sums import Counts, ToolProgress, with_aborted
 from ..._matching.evidence import Span, united
 from ..._model.background import at_once
 from ..._model.connection import Connection
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.match_on import MatchOn
 from ..._model.records import Record, TopicPartition, record_of
 from ..._records.scanning import Piece, scan
@@ -137,7 +137,7 @@ def _contents(
     units: t.Iterable[PartitionUnit], logs: tuple[_Logs, _Logs]
 ) -> t.Iterator[tuple[PartitionUnit, Contents]]:
     """Each unit with its contents. logs: what was read of both clusters."""
-    together = grouped(((unit.pair.partitions, unit.match_on), unit) for unit in units)
+    together = values_by_key(((unit.pair.partitions, unit.match_on), unit) for unit in units)
     for (partitions, match_on), alike in together.items():
         source, copies = (
             [cluster_logs.get(partition, []) for partition in side]

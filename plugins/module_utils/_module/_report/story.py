@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.left_out import left_out
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import with_option_names
@@ -200,7 +200,7 @@ def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, s
 
 def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
     """Blocked ones first, then by how many there are."""
-    kinds = grouped(((row.verdict, row.reason), row) for row in rows if row.verdict not in (None, Verdict.EXACT))
+    kinds = values_by_key(((row.verdict, row.reason), row) for row in rows if row.verdict not in (None, Verdict.EXACT))
     order = sorted(kinds, key=lambda kind: (_ORDER.index(kind[0]), -len(kinds[kind]), kind[1]))
     for verdict, reason in order:
         same = kinds[verdict, reason]
@@ -246,7 +246,7 @@ def _absent(total: Totals) -> str:
 def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
     findings = files.report.findings if files.report is not None else ()
     problems = by_gravity(problem for finding in findings for problem in problems_of(finding))
-    for kind, same in grouped((problem.kind, problem) for problem in problems).items():
+    for kind, same in values_by_key((problem.kind, problem) for problem in problems).items():
         yield Problems(kind.value, with_option_names(advice.PROBLEMS[kind]), len(same), tuple(same[:MOST_EXAMPLES]))
 
 

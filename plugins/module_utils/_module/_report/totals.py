@@ -8,7 +8,7 @@ import collections
 import dataclasses
 import typing as t
 
-from ..._model.grouping import grouped
+from ..._model.grouping import values_by_key
 from ..._model.readiness import absent_records
 from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.record_sum import NOTHING, RecordSum
@@ -121,7 +121,7 @@ def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
             sum(row.state in _COMMITTED for row in own),
             lag_of(own),
         )
-        for group, own in grouped((row.group, row) for row in rows).items()
+        for group, own in values_by_key((row.group, row) for row in rows).items()
     ]
 
 
