@@ -39,15 +39,15 @@ class Finding(t.NamedTuple):
 _LAST: list[Truth] = []  # several ways are asked of one case
 
 
-def _truth(case: Case) -> Truth:
-    if not _LAST or _LAST[0].case is not case:
-        _LAST[:] = [Truth(case)]
+def _truth(case: Case, is_merged: bool = False) -> Truth:
+    if not _LAST or _LAST[0].case is not case or _LAST[0].is_merged is not is_merged:
+        _LAST[:] = [Truth(case, is_merged)]
     return _LAST[0]
 
 
 def judge(case: Case, way: str, answer: Answer, needless: bool = True) -> list[Finding]:
     """What is wrong with one answer. needless: also where it could be better."""
-    found = [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer, needless)]
+    found = [Finding(kind, way, text) for kind, text in _judge(_truth(case, way == "merged"), answer, needless)]
     if isinstance(answer.decision, Decision) and _is_balanced(case, answer.decision):
         found = [its._replace(kind="balanced") if its.kind in ("lost", "false exact") else its for its in found]
     if isinstance(answer.decision, Decision) and not is_true(case, answer.decision):

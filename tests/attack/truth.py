@@ -94,9 +94,10 @@ def _logs(case: Case) -> Logs:
 
 @dataclasses.dataclass(frozen=True)
 class Truth:
-    """The truth of one case."""
+    """The truth of one case. is_merged: of several partitions or topics, of which docs/the-rule.md promises less."""
 
     case: Case
+    is_merged: bool = False
 
     @functools.cached_property
     def _logs(self) -> Logs:
@@ -207,7 +208,7 @@ class Truth:
         due.subtract(
             text
             for copy, text, time in self._logs.visible
-            if copy.origin is None or copy.origin in left or (text, time) in alike
+            if self.is_merged or copy.origin is None or copy.origin in left or (text, time) in alike
         )
         coming = []
         for seen in map(self._logs.seen, reversed(self.case.to_come)):

@@ -87,8 +87,8 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
     return t.cast(GroupCount, count)
 
 
-def _last_has_come(reader: Reader, question: Question, offset: int) -> bool:
-    """Has the last consumed record come, although neither its time says so nor its content alone?
+def _place_of_last(reader: Reader, question: Question, offset: int) -> int | None:
+    """The offset after the last consumed record, if it has come, although neither its time says so nor its content alone.
 
     The copy of its content may be that of a record that the source has lost, or somebody else's. The contents around it tell,
     if they stand in the whole destination once: where a series comes again, the source may have lost an earlier one. The offset
@@ -96,15 +96,16 @@ def _last_has_come(reader: Reader, question: Question, offset: int) -> bool:
     """
     before, after = _around(reader.source, reader.committed)
     if not before:
-        return False
+        return None
     if not fits(reader, question):
-        return _alike(before, after, *_around(reader.destination, offset))
+        return offset if _alike(before, after, *_around(reader.destination, offset)) else None
     known, last = {*before, *after}, before[-_ALIKE:]
     destination = reader.destination
     copies = [copy for copy in destination.records(destination.start, destination.end) if copy.bare in known]
     contents = [copy.bare for copy in copies]
     ends = [at for at in range(len(last), len(contents) + 1) if contents[at - len(last) : at] == last]
-    return len(ends) == 1 and _alike(before, after, *_around(destination, copies[ends[0] - 1].offset + 1))
+    place = copies[ends[0] - 1].offset + 1 if len(ends) == 1 else offset
+    return place if len(ends) == 1 and _alike(before, after, *_around(destination, place)) else None
 
 
 def _alike(before: list[bytes], after: list[bytes], copies_before: list[bytes], copies_after: list[bytes]) -> bool:
@@ -188,8 +189,9 @@ def _from_count(reader: Reader, question: Question, count: GroupCount) -> Decisi
     is_unsure = answer.at_most > answer.repeats
     # Where the tool keeps times, copies with others may be those of a producer that writes to both clusters, in the same order.
     may_tell = reader.destination.facts.log_append_time or not count.keeps_times
-    if is_unsure and may_tell and _last_has_come(reader, question, answer.offset):
-        answer = answer._replace(to_come=0, if_lost=0)
+    place = _place_of_last(reader, question, answer.offset) if is_unsure and may_tell else None
+    if place is not None:  # so no consumed record is to come, and none follows an offset from there on
+        answer = answer._replace(to_come=0, if_lost=answer.if_lost if answer.offset < place else 0)
     placed = offset_between(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
     if placed.offset != answer.offset:
         answer = answer._replace(may_be_lost=answer.may_be_lost_later)

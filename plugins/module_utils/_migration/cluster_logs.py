@@ -78,7 +78,7 @@ class ClusterLogs:
         later = False
         for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
             log = self.logs[partition]
-            start = max(log.facts.log_start, min(bounds.log_start, log.end))
+            start = max(log.facts.log_start, min(bounds.log_start, log.facts.high_watermark))
             later = later or start > log.facts.log_start
             log.learn(dataclasses.replace(log.facts, log_start=start, end=max(log.facts.end, start)))
         return later
