@@ -130,9 +130,9 @@ def restore_settings(earlier: Earlier, destination: Connection, save: Save | Non
     preconditions.check_copy_cluster(backlog, destination)
     ids = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
     ours = {topic.name for topic in backlog.topics if preconditions.is_same(topic, ids)}
-    free = ours | {topic.name for topic in backlog.topics if topic.restored}
-    restored, kept = suspended_settings.bring_settings(backlog, destination, free, save)
-    others = {topic.name for topic in backlog.topics} - ours
+    everything = {topic.name for topic in backlog.topics}
+    others = everything - ours
+    restored, kept = suspended_settings.bring_settings(backlog, destination, everything, save, left=others)
     truncated = preconditions.truncated(backlog, destination, ours)
     return CopyOutcome(
         backlog,

@@ -36,34 +36,56 @@ _EVERYWHERE = (CLEANUP, "message.timestamp.type", "retention.bytes", "retention.
 
 
 def bring_settings(
-    backlog: Backlog, destination: Connection, free: t.Collection[str], save: Save | None
+    backlog: Backlog,
+    destination: Connection,
+    free: t.Collection[str],
+    save: Save | None,
+    left: t.Collection[str] = (),
 ) -> tuple[Backlog, list[Note]]:
     """Give these topics the settings back that they had before the copy, and suspend those of all others.
 
-    save: writes the copy file; None only tells. -> the copy afterwards, and which topics are left as they are, and why.
+    save: writes the copy file; None only tells. left: topics that are not touched at all. -> the copy afterwards, and notes of
+    the topics that stay as they are, and of those that should have been suspended and were not.
     """
-    moved = [topic for topic in backlog.topics if topic.suspended and topic.restored != (topic.name in free)]
-    held = [topic.name for topic in moved if not topic.restored]
-    shared = others.other_copies(backlog, destination) if held else {}
+    ours = [topic for topic in backlog.topics if topic.suspended and topic.name not in left]
+    due = [topic for topic in ours if topic.name in free and not topic.restored]
+    shared = others.other_copies(backlog, destination) if due else {}
     notes = [
         Note(
             NoteKind.SETTINGS_SUSPENDED,
-            f"The topic {name} keeps its suspended settings, because another copy, whose progress is in "
-            f"{shared[name]}, has written to it. Run this copy again when that copy's groups have consumed its records "
+            f"The topic {topic.name} keeps its suspended settings, because another copy, whose progress is in "
+            f"{shared[topic.name]}, has written to it. Run this copy again when that copy's groups have consumed its records "
             "and it has been run again.",
         )
-        for name in held
-        if name in shared
+        for topic in due
+        if topic.name in shared
     ]
-    moved = [topic for topic in moved if topic.restored or topic.name not in shared]
-    configs = topic_configs(destination, [topic.name for topic in moved])
-    noted = [noted_again(topic, configs[topic.name]) if topic.restored else topic for topic in moved]
-    after = backlog.with_topics(dataclasses.replace(topic, restored=not topic.restored) for topic in noted)
-    if save is not None and moved:
-        if (before := backlog.with_topics(noted)) != backlog:
-            save(before)  # what somebody has set since, before that is changed
-        alter(destination, {topic.name: changes(topic, configs[topic.name], topic.restored) for topic in noted})
-        save(after)
+    due = [topic for topic in due if topic.name not in shared]
+    needed = [topic for topic in ours if topic.name not in free]
+    configs = topic_configs(destination, [topic.name for topic in (*due, *needed)])
+    wanted = {topic.name: changes(topic, configs[topic.name], suspended=True) for topic in needed}
+    # One that is noted as suspended need not be: a run was killed before it could suspend it, or somebody has set it since.
+    needed = [topic for topic in needed if topic.restored or wanted[topic.name]]
+    notes += [
+        Note(
+            NoteKind.SETTINGS_SUSPENDED,
+            f"Groups have yet to consume the records that were copied to the topic {topic.name}, and these settings of it "
+            f"are not suspended: {', '.join(sorted(wanted[topic.name]))}. Somebody has set them, or a run was killed before it "
+            "could suspend them. This run suspends them again.",
+        )
+        for topic in needed
+        if not topic.restored
+    ]
+    held = backlog.with_topics(
+        dataclasses.replace(noted_again(topic, configs[topic.name]), restored=False) for topic in needed
+    )
+    after = held.with_topics(dataclasses.replace(topic, restored=True) for topic in due)
+    if save is not None:
+        if held != backlog:
+            save(held)  # before anything is suspended, because only what is noted as suspended is restored after a kill
+        alter(destination, wanted | {topic.name: changes(topic, configs[topic.name], suspended=False) for topic in due})
+        if after != held:
+            save(after)
     return after, notes
 
 

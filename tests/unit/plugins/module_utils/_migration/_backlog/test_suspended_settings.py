@@ -77,7 +77,7 @@ class Cluster:
         return TopicConfigs(DEFAULTS | self.own[name], self.own[name])
 
     def alter(self, _connection, changes):
-        if self.fails:
+        if self.fails and changes:
             raise ZeroDivisionError
         for name, its in changes.items():
             own = self.own[name] | its
@@ -126,17 +126,47 @@ class TestHeldAgain:
     def given_back(self, cluster):
         cluster.own = {name: {"retention.ms": "600000"} for name in cluster.own}
 
-    def test_nothing_is_noted_as_held_before_it_is(self, cluster):
+    def test_one_that_is_noted_as_held_and_is_not_is_suspended_by_the_next_run(self, cluster):
         """Else the next run would set groups under the real retention."""
         saved = []
         cluster.fails = True
         with pytest.raises(ZeroDivisionError):
             suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
-        assert saved in ([], [self.RESTORED])
+        assert [restored(each) for each in saved] == [{"orders": False, "bills": True}]
         cluster.fails = False
-        held, _notes = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
+        held, (note,) = suspended_settings.bring_settings(saved[-1], NOWHERE, {"bills"}, saved.append)
         assert restored(held) == {"orders": False, "bills": True} and saved[-1] == held
         assert cluster.own == {"orders": {"retention.ms": "-1"}, "bills": {"retention.ms": "600000"}}
+        assert "copied to the topic orders, and these settings of it are not suspended: retention.ms." in note.text
+        assert suspended_settings.bring_settings(held, NOWHERE, {"bills"}, saved.append) == (held, [])
+
+    @pytest.mark.parametrize("consumed", [True, False])
+    def test_what_a_killed_run_has_suspended_comes_back(self, cluster, monkeypatch, consumed):
+        class Killed(BaseException):
+            pass
+
+        def alter_and_die(connection, changes):
+            cluster.alter(connection, changes)
+            raise Killed
+
+        saved = [self.RESTORED]
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(suspended_settings, "alter_topic_configs", alter_and_die)
+            suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
+        assert cluster.own["orders"] == {"retention.ms": "-1"}
+        if consumed:
+            after, notes = suspended_settings.bring_settings(saved[-1], NOWHERE, {"orders", "bills"}, saved.append)
+            assert after == self.RESTORED == saved[-1] and notes == []
+            assert cluster.own["orders"] == {"retention.ms": "600000"}
+        else:  # removed
+            back = suspended_settings.changes_back(NOWHERE, saved[-1].topics)
+            assert back == {"orders": {"retention.ms": "600000"}}
+
+    def test_a_topic_that_is_left_is_not_touched(self, cluster):
+        named = ["orders", "bills"]
+        cluster.fails = True
+        assert suspended_settings.bring_settings(self.RESTORED, NOWHERE, (), [].append, left=named)[1] == []
+        assert suspended_settings.bring_settings(BACKLOG, NOWHERE, named, [].append, left=named) == (BACKLOG, [])
 
     def test_what_somebody_has_set_since_comes_back(self, cluster):
         cluster.own["orders"] = {"retention.ms": "777"}
@@ -146,7 +176,7 @@ class TestHeldAgain:
         held, _notes = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
         assert held == predicted and cluster.own["orders"] == {"retention.ms": "-1"}
         noted = [each.topics[0].suspended["retention.ms"].before for each in saved]
-        assert noted == ["777", "777"]  # first before anything is changed
+        assert noted == ["777"]
         suspended_settings.bring_settings(held, NOWHERE, {"orders", "bills"}, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "777"}
 
