@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
 
 
 class Growing:
-    """What was scanned of some partitions of a cluster, kept on disk; no record is read twice.
+    """What was scanned of some partitions of a cluster, kept on disk; no record is read twice, unless a log becomes shorter.
 
     parts: what fingerprints cover. with_open: also what stands from the last stable offset on, which an open transaction
     holds and which may become visible. To be used as a context manager, inside a session.
@@ -50,6 +50,10 @@ class Growing:
 
     def up_to(self, facts: t.Mapping[TopicPartition, LogFacts]) -> DataFrame:
         """All records up to these ends, as scan_frame() has them: `range` is the partition's number among those given first."""
+        if any(facts[at].end < end for at, end in self._read.items()):
+            # As in Log.learn(): a log that has become shorter is another one, and what was read of it is forgotten.
+            self._read.clear()
+            self._scans.clear()
         new = [Range(at, self._read.get(at, facts[at].log_start), facts[at].end) for at in self._partitions]
         if not self._scans or any(start < end for _partition, start, end in new):
             self._scans.append(self._kept.enter_context(kept(self._scan(new))))
