@@ -83,7 +83,7 @@ def copy_backlog(
         notes += others.readers_of_appended(backlog, destination)
     else:
         backlog = before
-        bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)
+        wanted, bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)
     sizes = preconditions.sizes(backlog, source, bounds)
     will_copy = save is None and not backlog.is_done
     if will_copy:

@@ -120,10 +120,10 @@ def check_known(
     source: Connection,
     destination: Connection,
     options: CopyOptions,
-) -> tuple[SourceBounds, list[Note]]:
+) -> tuple[list[Draft], SourceBounds, list[Note]]:
     """Raise Refused where an earlier copy cannot go on with what there is now.
 
-    -> the source's bounds now, and what the user should know.
+    -> what of it the copy is about, the source's bounds now, and what the user should know.
     """
     check_snapshot_cluster(snapshot, source)
     remedy = f"{correct_clusters()}; or {another_directory()} for another copy"
@@ -139,12 +139,46 @@ def check_known(
             remedy="select what it was planned for and stop the groups, or copy into another directory",
             kind=FailureKind.COPY_OUTDATED,
         )
+    planned, notes = _without_new(known, wanted, source, options.on_uncommitted)
     bounds = positions.partition_bounds(source, list(ranges_of))
-    _check_planned(wanted, ranges_of, bounds, source, options.on_uncommitted)
+    _check_planned(planned, ranges_of, bounds, source, options.on_uncommitted)
     if not known.is_done:
         for backlog_range in known.ranges:
             preconditions.check_source_log(source, backlog_range, bounds[backlog_range.source])
-    return bounds, _growth(known, bounds, source, options.live)
+    return planned, bounds, notes + _growth(known, bounds, source, options.live)
+
+
+def _without_new(
+    known: Backlog, wanted: t.Sequence[Draft], source: Connection, on_uncommitted: OnUncommitted
+) -> tuple[list[Draft], list[Note]]:
+    """The group-partitions but those of partitions that topics of the copy have got since it was planned, and a note of these.
+
+    No group has committed an offset on them, because the snapshot is the same. Raises Refused where groups are to be set there.
+    """
+    partitions = {each.source for each in known.ranges}
+    names = {(each.source.topic, each.destination.topic) for each in known.ranges}
+    new = {
+        draft.source_partition
+        for draft in wanted
+        if draft.source_partition not in partitions
+        and draft.committed is None
+        and (draft.source_partition.topic, draft.partition.topic) in names
+    }
+    if not new:
+        return list(wanted), []
+    more = f" ({len(new) - 1:,} more new partitions)" if len(new) > 1 else ""
+    if not known.is_done and on_uncommitted is not OnUncommitted.IGNORE:
+        raise Refused(
+            f"the partition was added since the copy was planned{more}",
+            cluster=str(source),
+            why=f"{option_name('on_uncommitted')} is {on_uncommitted}, and the copy knows nothing of the partition",
+            remedy=f"set {option_name('on_uncommitted')} to {OnUncommitted.IGNORE}, which leaves the new partitions alone, and "
+            f"run once more with {on_uncommitted} when everything is copied and before consumers start; or {begin_anew()}",
+            **min(new)._asdict(),
+            kind=FailureKind.COPY_OUTDATED,
+        )
+    text = f"{min(new)} was added at the source since the copy was planned{more}: it is left alone, and not copied."
+    return [draft for draft in wanted if draft.source_partition not in new], [Note(NoteKind.SOURCE_GROWN, text)]
 
 
 def _check_planned(
