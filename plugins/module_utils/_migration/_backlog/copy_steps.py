@@ -18,7 +18,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.grouping import values_by_key
 from ..._model.notes import Note
 from ..._model.plan import PlanEntry
-from ..._model.progress import Say, counted
+from ..._model.progress import Say, counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
 from ..._records.claiming import Lost
@@ -34,6 +34,7 @@ from .planning import CopyOptions
 from .suspended_settings import Save
 
 _NOWHERE = LastGroup("", -1)
+_NAMED = 5  # partitions in a sentence
 _OPEN_SECONDS = 60.0  # the copy's own transactions end at once; those of others mostly as soon
 _LOOK_SECONDS = 1.0
 
@@ -204,7 +205,24 @@ def copy_differences(
         return []
     say(f"comparing {counted(len(wanted), 'partition')} with the source from where the copy began")
     with open_session(spark) as session:
-        return compare(session, source, destination, wanted)
+        differences = compare(session, source, destination, wanted)
+    return differences + _only_copies(wanted) if differences else []
+
+
+def _only_copies(compared: t.Iterable[Compared]) -> list[str]:
+    """A sentence that keeps people from copying anew what has left the source since it was copied."""
+    gone = [
+        f"{it.range.destination} (the log of {it.range.source} starts at {it.start} now, and the copy at {it.range.start})"
+        for it in sorted(compared, key=lambda it: it.range.destination)
+        if it.start > it.range.start
+    ]
+    if not gone:
+        return []
+    sentence = (
+        "the source has lost records since the copy was planned, and only the destination may have them. "
+        f"Neither delete nor empty these topics at the destination: {first_of(gone, _NAMED, 'more partitions')}"
+    )
+    return [sentence]
 
 
 def _readable_bounds(destination: Connection, ranges: t.Sequence[BacklogRange]) -> dict[TopicPartition, Bounds]:

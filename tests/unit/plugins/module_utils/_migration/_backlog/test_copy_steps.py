@@ -29,27 +29,27 @@ COPIED = Backlog(
 def compared(monkeypatch):
     """Compares the copy while the destination's log looks like this, one look after the other; -> up to where."""
 
-    def compare(*looks):
+    def compare(*looks, log_start=100, differences=()):
         coming, waits, ends = list(looks), [], []
 
         def bounds(connection, partitions):
             if connection is SOURCE:
-                return {HERE: Bounds(100, 200, 200)}
+                return {HERE: Bounds(log_start, 200, 200)}
             return {THERE: coming.pop(0) if len(coming) > 1 else coming[0]}
 
-        def found(_session, _source, _destination, wanted):
+        def compared_ranges(_session, _source, _destination, wanted):
             ends.extend(each.end for each in wanted)
-            return []
+            return list(differences)
 
         monkeypatch.setattr(copy_steps.positions, "partition_bounds", bounds)
         monkeypatch.setattr(copy_steps.preconditions, "check_topics", lambda *_: None)
-        monkeypatch.setattr(copy_steps, "compare", found)
+        monkeypatch.setattr(copy_steps, "compare", compared_ranges)
         monkeypatch.setattr(copy_steps, "open_session", lambda _options: contextlib.nullcontext())
         clock = iter(range(0, 10_000, 10))
         monkeypatch.setattr(copy_steps.time, "monotonic", lambda: next(clock))
         monkeypatch.setattr(copy_steps.time, "sleep", waits.append)
-        copy_steps.copy_differences(COPIED, (), SOURCE, DESTINATION, SparkOptions(), lambda _text: None)
-        return ends[0], len(waits)
+        found = copy_steps.copy_differences(COPIED, (), SOURCE, DESTINATION, SparkOptions(), lambda _text: None)
+        return found if differences else (ends[0], len(waits))
 
     return compare
 
@@ -66,3 +66,11 @@ def test_one_that_stays_open_is_not_called_a_missing_record(compared):
 @pytest.mark.parametrize("log", [Bounds(0, 101, 130), Bounds(0, 50, 50)], ids=["open after the copy", "cut off"])
 def test_nothing_else_is_waited_for(compared, log):
     assert compared(log) == (log.end, 0)
+
+
+def test_nobody_is_to_delete_what_only_the_destination_has(compared):
+    log = Bounds(0, 130, 130)
+    assert compared(log, differences=["a difference"]) == ["a difference"]
+    difference, warning = compared(log, log_start=101, differences=["a difference"])
+    assert difference == "a difference" and "Neither delete nor empty these topics" in warning
+    assert warning.endswith("new-0 (the log of orders-0 starts at 101 now, and the copy at 100)")
