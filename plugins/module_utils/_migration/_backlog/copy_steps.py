@@ -74,12 +74,12 @@ class CopyRun:
         -> the copy with the begins that hold, and where logs end whose progress is lost; nothing is claimed where any is.
         Raises Refused where logs or other copies stand against it.
         """
-        taken = takeover.take_over(backlog, self.destination, self.run, self.fresh, made, append=self.options.append)
+        taken = takeover.take_over(
+            backlog, self.destination, self.run, self.fresh, made, append=self.options.append, save=self.save
+        )
         if isinstance(taken, Lost):
             takeover.check_lost(backlog, self.destination, taken.ends, self.options.on_lost_progress)
             return backlog, taken.ends
-        if taken != backlog:
-            self.save(taken)
         return taken, {}
 
     def copy_records(

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import socket
 import time
@@ -34,6 +33,7 @@ from ..._records.claiming import Claimed, KnownProgress, Lost, claim
 from ..processes import started
 from . import others, preconditions
 from .copy_state import read_progress
+from .suspended_settings import Save
 
 _EMPTY = Bounds(0, 0, 0)
 _ROUNDING = 1.0  # seconds: both times are cut to what their clocks tell
@@ -52,6 +52,7 @@ def take_over(
     made: t.Collection[str] = (),
     rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]] | None = None,
     append: bool = False,
+    save: Save | None = None,
 ) -> Backlog | Lost:
     """Claim the copy for this run: every other run of it is fenced, and ends. -> the copy with the begins that hold.
 
@@ -59,15 +60,24 @@ def take_over(
     fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written. With `append`, it begins
     after them; without, it is refused, because no group would read that.
     made: topics that this run has just made. They are empty, and brokers that are still making their logs are not asked.
-    rebuilt: of the ranges that an earlier call has found lost, where their logs ended, and their progress. Raises Refused
-    where logs or other copies stand against it.
+    rebuilt: of the ranges that an earlier call has found lost, where their logs ended, and their progress.
+    save: writes the copy file, where begins change. Raises Refused where logs or other copies stand against it.
     """
     names = all_groups(backlog)
     # Who is refused for it must not end the run that it is refused for.
     for backlog_range, progress in _progress(backlog, destination).items():
         if progress is not None:
             _check_end(destination, backlog, backlog_range, progress)
-    decide = functools.partial(_decided, backlog, destination, fresh, append, made, rebuilt or {})
+
+    def decide(kept: KnownProgress) -> Claimed | Lost:
+        nonlocal backlog
+        decision = _decided(backlog, destination, fresh, append, made, rebuilt or {}, kept)
+        if isinstance(decision, Claimed) and decision.ranges != backlog.ranges:
+            backlog = dataclasses.replace(backlog, ranges=decision.ranges)
+            if save is not None:
+                save(backlog)  # before it is claimed: later, the log tells nobody where the copy has begun
+        return decision
+
     claimed = claim(destination, backlog.name, names, backlog.ranges, run, decide)
     if isinstance(claimed, Lost):
         return claimed
@@ -78,7 +88,7 @@ def take_over(
         if claimed.is_first and _is_still_claimed(destination, names[0], run):
             commits.delete_groups(destination, names)
         raise
-    return dataclasses.replace(backlog, ranges=claimed.ranges)
+    return backlog
 
 
 def _decided(

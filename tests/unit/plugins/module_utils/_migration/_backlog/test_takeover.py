@@ -63,6 +63,21 @@ def test_topics_that_were_just_made_are_empty_and_not_asked_about(take):
     assert [each.begin for each in taken.ranges] == [3, 7]
 
 
+def test_where_it_begins_is_saved_before_it_is_claimed_and_holds_when_it_claims_again(take, monkeypatch):
+    saved = []
+
+    def claim(_connection, _name, _groups, ranges, _run, decide):
+        first = decide(dict.fromkeys([MADE.destination, THERE.destination]))
+        assert [each.begin for each in saved[-1].ranges] == [7, 7]
+        # Another run that began at the same moment has fenced it meanwhile, so that it has claimed one of them.
+        return decide({MADE.destination: first.progress[MADE.destination], THERE.destination: None})
+
+    take[0]({}, fresh=True, append=True)
+    monkeypatch.setattr(takeover, "claim", claim)
+    taken = takeover.take_over(BACKLOG, NOWHERE, RUN, fresh=True, append=True, save=saved.append)
+    assert saved == [taken] and [each.begin for each in taken.ranges] == [7, 7]
+
+
 def test_others_are_and_what_has_grown_without_progress_is_lost(take):
     take, asked = take
     taken = take({}, fresh=False)
