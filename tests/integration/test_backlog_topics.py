@@ -8,7 +8,18 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from testbed.background import Background
-from testbed.clients import Message, commit, create_topic, list_groups, log_bounds, partitions_of, produce, read
+from testbed.clients import (
+    Message,
+    add_partitions,
+    change_topic,
+    commit,
+    create_topic,
+    list_groups,
+    log_bounds,
+    partitions_of,
+    produce,
+    read,
+)
 from tests.support.consumers import content
 from tests.support.modules import Migration, run
 from tests.support.spark import one_session
@@ -92,6 +103,30 @@ def test_settings_are_held_back_until_every_group_is_past(migration, source, des
             assert max(start for start, _end in log_bounds(destination, there).values()) > 0
             break
         assert result["changed"] is changed and own(destination, there) == settings
+
+
+def test_what_somebody_sets_before_every_group_is_past_is_suspended_again(migration, destination, topic):
+    there = f"{topic}-there"
+    migration.backlog()
+    migration.commit()
+    during = own(destination, there)
+    change_topic(destination, there, message_timestamp_type="LogAppendTime")  # unlike retention, it takes no records
+    result = migration.backlog()
+    assert result["changed"] is True and own(destination, there) == during
+    assert any(f"copied to the topic {there}, and these settings" in line for line in result["warnings"])
+    assert migration.backlog()["changed"] is False
+
+
+def test_settings_are_given_back_although_the_source_has_got_partitions(migration, source, destination, topic):
+    made, there = f"{topic}-made", f"{topic}-there"
+    migration.backlog()
+    migration.commit()
+    add_partitions(source, there, 3)
+    ends = {(name, p): log_bounds(destination, name)[p][1] for name in (made, there) for p in (0, 1)}
+    commit(destination, topic, ends)
+    result = migration.backlog()
+    assert result["changed"] is True and own(destination, there) == THEIRS
+    assert any(f"{there}-2 was added at the source since the copy was planned" in line for line in result["warnings"])
 
 
 def test_settings_are_given_back_at_once_when_asked(migration, source, destination, topic):

@@ -23,7 +23,7 @@ from . import entries, others, planning, preconditions, suspended_settings, take
 from .copy_steps import CopyRun
 from .entries import RangeSummary
 from .planning import CopyOptions
-from .suspended_settings import Save
+from .suspended_settings import Brought, Save
 
 
 class Earlier(t.NamedTuple):
@@ -105,16 +105,16 @@ def copy_backlog(
         backlog = run.finished(backlog)
     # 7. Plan where each group goes on.
     planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
-    plan = None
+    plan, set_now = None, False
     if backlog.is_done:
         made = _plan(backlog, planned, source, destination)
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
         # 8. Bring the topics' settings to where the groups' progress allows them to be.
-        backlog, kept = _settled(backlog, planned, destination, options, save)
+        backlog, kept, set_now = _settled(backlog, planned, destination, options, save)
         notes += kept
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
     notes += entries.copy_notes(backlog, ranges, planned)
-    return CopyOutcome(before, backlog, ranges, planned, plan, backlog != before or will_copy, notes)
+    return CopyOutcome(before, backlog, ranges, planned, plan, backlog != before or will_copy or set_now, notes)
 
 
 def restore_settings(earlier: Earlier, destination: Connection, save: Save | None) -> CopyOutcome:
@@ -132,7 +132,7 @@ def restore_settings(earlier: Earlier, destination: Connection, save: Save | Non
     ours = {topic.name for topic in backlog.topics if preconditions.is_same(topic, ids)}
     everything = {topic.name for topic in backlog.topics}
     others = everything - ours
-    restored, kept = suspended_settings.bring_settings(backlog, destination, everything, save, left=others)
+    restored, kept, changed = suspended_settings.bring_settings(backlog, destination, everything, save, left=others)
     truncated = preconditions.truncated(backlog, destination, ours)
     return CopyOutcome(
         backlog,
@@ -140,7 +140,7 @@ def restore_settings(earlier: Earlier, destination: Connection, save: Save | Non
         [RangeSummary(each, (), 0, 0, None, None) for each in backlog.ranges],
         [entry for entry in plan.entries if entry.partition.topic not in others | truncated.keys()],
         plan,
-        restored != backlog,
+        changed,
         [
             *kept,
             *(
@@ -188,20 +188,17 @@ def _plan(backlog: Backlog, planned: list[PlanEntry], source: Connection, destin
 
 def _settled(
     backlog: Backlog, planned: list[PlanEntry], destination: Connection, options: CopyOptions, save: Save | None
-) -> tuple[Backlog, list[Note]]:
-    """Restore the settings of topics that all groups are past, or suspend them again; remove the progress after the last one.
-
-    -> the copy as it is, or would be, afterwards.
-    """
+) -> Brought:
+    """Restore the settings of topics that all groups are past, or suspend them again; in the end, remove the progress."""
     standing = entries.standing_of_groups(backlog, planned, destination)
     preconditions.check_done(backlog, destination, standing.past)
     everything = {topic.name for topic in backlog.topics}
     restored = {topic.name for topic in backlog.topics if topic.restored}
     free = everything if options.restore_retention else standing.past | (restored - standing.ahead)
-    backlog, notes = suspended_settings.bring_settings(backlog, destination, free, save)
+    brought = suspended_settings.bring_settings(backlog, destination, free, save)
     if save is not None and standing.past == everything:
-        notes += remove_progress(backlog, destination)
-    return backlog, notes
+        brought.notes.extend(remove_progress(backlog, destination))
+    return brought
 
 
 def remove_progress(backlog: Backlog, destination: Connection) -> list[Note]:

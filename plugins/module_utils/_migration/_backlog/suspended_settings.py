@@ -35,17 +35,28 @@ _SUSPENDED = {
 _EVERYWHERE = (CLEANUP, "message.timestamp.type", "retention.bytes", "retention.ms")
 
 
+class Brought(t.NamedTuple):
+    """What bring_settings() has done, or would do. backlog: the copy afterwards.
+
+    notes: of the topics that stay as they are, and of those that should have been suspended and were not. changed: whether the
+    copy, or a setting of a topic, is another one.
+    """
+
+    backlog: Backlog
+    notes: list[Note]
+    changed: bool
+
+
 def bring_settings(
     backlog: Backlog,
     destination: Connection,
     free: t.Collection[str],
     save: Save | None,
     left: t.Collection[str] = (),
-) -> tuple[Backlog, list[Note]]:
+) -> Brought:
     """Give these topics the settings back that they had before the copy, and suspend those of all others.
 
-    save: writes the copy file; None only tells. left: topics that are not touched at all. -> the copy afterwards, and notes of
-    the topics that stay as they are, and of those that should have been suspended and were not.
+    save: writes the copy file; None only tells. left: topics that are not touched at all.
     """
     ours = [topic for topic in backlog.topics if topic.suspended and topic.name not in left]
     due = [topic for topic in ours if topic.name in free and not topic.restored]
@@ -86,7 +97,7 @@ def bring_settings(
         alter(destination, wanted | {topic.name: changes(topic, configs[topic.name], suspended=False) for topic in due})
         if after != held:
             save(after)
-    return after, notes
+    return Brought(after, notes, after != backlog or bool(needed))
 
 
 def suspend_again(backlog: Backlog, destination: Connection, save: Save) -> tuple[Backlog, list[Note]]:

@@ -103,14 +103,14 @@ class TestAnotherCopyIntoTheTopic:
     @pytest.mark.parametrize("save", [[].append, None])
     def test_its_groups_keep_the_settings_of_the_first(self, cluster, save):
         cluster.offsets[OTHER] = "orders"
-        after, (note,) = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, save)
+        after, (note,), _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, save)
         assert restored(after) == {"orders": False, "bills": True}
         assert cluster.own["orders"] == {"retention.ms": "-1"}
         assert note.kind is NoteKind.SETTINGS_SUSPENDED and OTHER in note.text
         assert note.text.startswith("The topic orders keeps its suspended settings, because another copy")
 
     def test_when_it_has_ended_they_come_back(self, cluster):
-        after, notes = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
+        after, notes, _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
         assert restored(after) == {"orders": True, "bills": True} and notes == []
         assert cluster.own["orders"] == {"retention.ms": "600000"}
 
@@ -134,11 +134,14 @@ class TestHeldAgain:
             suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
         assert [restored(each) for each in saved] == [{"orders": False, "bills": True}]
         cluster.fails = False
-        held, (note,) = suspended_settings.bring_settings(saved[-1], NOWHERE, {"bills"}, saved.append)
+        held, (note,), changed = suspended_settings.bring_settings(saved[-1], NOWHERE, {"bills"}, saved.append)
         assert restored(held) == {"orders": False, "bills": True} and saved[-1] == held
         assert cluster.own == {"orders": {"retention.ms": "-1"}, "bills": {"retention.ms": "600000"}}
-        assert "copied to the topic orders, and these settings of it are not suspended: retention.ms." in note.text
-        assert suspended_settings.bring_settings(held, NOWHERE, {"bills"}, saved.append) == (held, [])
+        assert (
+            changed
+            and "copied to the topic orders, and these settings of it are not suspended: retention.ms." in note.text
+        )
+        assert suspended_settings.bring_settings(held, NOWHERE, {"bills"}, saved.append) == (held, [], False)
 
     @pytest.mark.parametrize("consumed", [True, False])
     def test_what_a_killed_run_has_suspended_comes_back(self, cluster, monkeypatch, consumed):
@@ -155,7 +158,9 @@ class TestHeldAgain:
             suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "-1"}
         if consumed:
-            after, notes = suspended_settings.bring_settings(saved[-1], NOWHERE, {"orders", "bills"}, saved.append)
+            after, notes, _changed = suspended_settings.bring_settings(
+                saved[-1], NOWHERE, {"orders", "bills"}, saved.append
+            )
             assert after == self.RESTORED == saved[-1] and notes == []
             assert cluster.own["orders"] == {"retention.ms": "600000"}
         else:  # removed
@@ -166,14 +171,14 @@ class TestHeldAgain:
         named = ["orders", "bills"]
         cluster.fails = True
         assert suspended_settings.bring_settings(self.RESTORED, NOWHERE, (), [].append, left=named)[1] == []
-        assert suspended_settings.bring_settings(BACKLOG, NOWHERE, named, [].append, left=named) == (BACKLOG, [])
+        assert suspended_settings.bring_settings(BACKLOG, NOWHERE, named, [].append, left=named) == (BACKLOG, [], False)
 
     def test_what_somebody_has_set_since_comes_back(self, cluster):
         cluster.own["orders"] = {"retention.ms": "777"}
         saved = []
-        predicted, _notes = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, None)
+        predicted, _notes, _changed = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, None)
         assert cluster.own["orders"] == {"retention.ms": "777"}
-        held, _notes = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
+        held, _notes, _changed = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
         assert held == predicted and cluster.own["orders"] == {"retention.ms": "-1"}
         noted = [each.topics[0].suspended["retention.ms"].before for each in saved]
         assert noted == ["777"]
@@ -183,7 +188,7 @@ class TestHeldAgain:
 
 def test_a_setting_that_somebody_has_changed_is_not_restored(cluster):
     cluster.own["orders"] = {"retention.ms": "777"}
-    after, _notes = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
+    after, _notes, _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
     assert restored(after) == {"orders": True, "bills": True}
     assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
 
