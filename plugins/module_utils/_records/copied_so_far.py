@@ -133,6 +133,9 @@ def _range_differences(
     last: LastGroup | None,
 ) -> list[str]:
     others: set[bytes] = set()
+    unlike: set[bytes] = (
+        set()
+    )  # the same up to the copy's last record: if it has written all of these, they are no doubles
     originals = _records(source, planned.source, max(start, planned.start), planned.end)
     original = next(originals, None)
     between = _Between(planned, last)
@@ -141,7 +144,7 @@ def _range_differences(
         if is_copy:
             original = next(originals, None)
         else:
-            others.add(_fingerprint(_content(copy)))
+            (unlike if copy.offset() < between.next else others).add(_fingerprint(_content(copy)))
         between.count(copy.offset(), is_copy)
     sentences = []
     if original is not None:
@@ -149,6 +152,8 @@ def _range_differences(
             f"{planned.destination}: the record of source offset {original.offset()} of {planned.source} "
             f"is missing at its expected place, after its predecessors and from offset {planned.begin} on"
         )
+    if original is not None or between.of_others > 0:
+        others |= unlike
     if others:
         again = [
             record.offset()
@@ -184,10 +189,14 @@ class _Between:
             self.skipped += 1
             self.first = offset if self.first is None else self.first
 
+    @property
+    def of_others(self) -> int:
+        """How many records up to the copy's last one somebody else has written."""
+        return 0 if self.planned.done is None else self.all - self.planned.done.records
+
     def sentences(self) -> list[str]:
         """What the last group would skip."""
-        of_others = 0 if self.planned.done is None else self.all - self.planned.done.records
-        skipped = min(self.skipped, of_others)
+        skipped = min(self.skipped, self.of_others)
         if skipped <= 0 or self.last is None:
             return []
         sentence = (

@@ -107,3 +107,32 @@ def test_a_destination_that_was_cut_is_no_expired_source():
     log, copied = destination_log(None)
     with pytest.raises(LogChanged):
         range_differences(reader(ORIGINALS, 100), reader(log, 0), copied, 100, max(log) + 100)
+
+
+HEARTBEATS = {0: "up", 1: "x", 2: "up", 3: "y"}
+
+
+class TestRecordsThatAreAlike:
+    """Such as heartbeats: one has expired at the source since it was copied, another one has not."""
+
+    def lines(self, log, source_start, written=4):
+        source = {offset: value for offset, value in HEARTBEATS.items() if offset >= source_start}
+        copied = BacklogRange(PARTITION, 0, 4, PARTITION, 0, (0,), Done(written, 10, 4, 0, 0, {0: 0}))
+        return range_differences(reader(source, source_start), reader(log, 0), copied, source_start, len(log))
+
+    @pytest.mark.parametrize("source_start", [0, 1, 2, 3, 4])
+    def test_the_copy_of_the_one_is_no_double_of_the_other(self, source_start):
+        assert self.lines(HEARTBEATS, source_start) == []
+
+    def test_one_that_the_copy_has_not_written_is(self):
+        (line,) = self.lines(HEARTBEATS, 1, written=3)
+        assert "1 record is there more than once" in line and "source offset 2 " in line
+
+    def test_one_after_the_copy_is(self):
+        (line,) = self.lines(HEARTBEATS | {4: "up"}, 1)
+        assert "1 record is there more than once" in line
+
+    def test_where_one_is_missing_the_others_are_named_too(self):
+        missing, out_of_order = self.lines({0: "up", 1: "y", 2: "x", 3: "z"}, 1)
+        assert "the record of source offset 2 of orders-0 is missing" in missing
+        assert "2 records are there more than once or out of order" in out_of_order
