@@ -287,6 +287,21 @@ def test_a_record_that_fits_only_when_it_is_compressed(source, destination, topi
     assert len(unconsumed(destination, topic, topic)) == 4
 
 
+def test_a_record_that_fits_only_when_it_is_compressed_among_many(source, destination, topic, tmp_path):
+    """The broker refuses it while others are being sent, whose call fails and tells nothing of it."""
+    create_topic(source, topic)
+    many = [Message(b"x" * 100)] * 50_000
+    produce(source, topic, many)
+    produce(source, topic, [Message(b"x" * 2_000_000, headers=[("name", b"x" * 2_000_000)])], compression_type="gzip")
+    produce(source, topic, many + many)
+    commit(source, topic, {(topic, 0): 0})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(topic)
+    with one_session():
+        migration.backlog()
+    assert [content(each) for each in read(destination, topic)] == [content(each) for each in read(source, topic)]
+
+
 def test_a_record_that_is_too_large_in_any_way_is_named(source, destination, topic, tmp_path):
     """The source's topic took larger ones once."""
     create_topic(source, topic)

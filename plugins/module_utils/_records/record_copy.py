@@ -162,7 +162,9 @@ class _Copy:
                 self._commit()
                 self.renew()
         except (KafkaException, SystemError) as exc:
-            raise self.transactions.failure(exc) from exc
+            failed = self.transactions.failure(exc)
+            # Often a call fails because of a record that was refused, and only the abort has told of that.
+            raise next((reason for reason in self.lost if isinstance(reason, MigrationError)), failed) from exc
         except BaseException:
             self.transactions.abort()
             raise

@@ -1,14 +1,15 @@
-"""A copy whose source expires while it runs copies what is left, counts what has expired, and fails for a cut log only."""
+"""A copy whose source expires while it runs copies what is left, and names a record that the destination does not take."""
 
 import contextlib
 import types
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, LogChanged, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import record_copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
@@ -48,15 +49,40 @@ class Destination:
         self.ended.append(self.progress[PARTITION].position)
 
 
+class Refusing(Destination):
+    """Refuses the record at offset 180 unless it comes compressed, and tells of that only when the transaction is aborted."""
+
+    def __init__(self, job, settings):
+        super().__init__(job)
+        self.compresses = "compression.type" in settings
+
+    def produce(self, topic, value, *more):
+        super().produce(topic, value, *more)
+        if value == b"record 180" and not self.compresses:
+            raise KafkaException(KafkaError(KafkaError._STATE))
+
+    def failure(self, _error):
+        for landed, offset in self.landings:
+            error = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE) if offset == 80 else None
+            landed(error, types.SimpleNamespace(offset=lambda offset=offset: offset))
+        return BrokerError("records cannot be written")
+
+
 @pytest.fixture
 def copied(monkeypatch):
     """Copies the range of a consumer's log, whose start was 100 when the job was made; -> what became of it."""
 
-    def copy(consumer):
+    def copy(consumer, kind=lambda job, _settings: Destination(job)):
         job = Job("copy", 0, (RANGE,), Run("run", "host", 1, 1), ("progress",), {PARTITION: 100}, {"orders": 1 << 20})
-        destination = Destination(job)
+        destination = None
+
+        def hold(_destination, _jobs, settings):
+            nonlocal destination
+            destination = kind(job, settings)
+            return contextlib.nullcontext(destination)
+
         opened = Opened(consumer, {"orders": 1}, [])
-        monkeypatch.setattr(record_copy, "hold_ids", lambda *_: contextlib.nullcontext(destination))
+        monkeypatch.setattr(record_copy, "hold_ids", hold)
         monkeypatch.setattr(record_copy, "open_consumer", lambda *_: contextlib.nullcontext(opened))
         record_copy.copy_jobs(NOWHERE, NOWHERE, [job])
         return destination
@@ -101,3 +127,16 @@ def test_nobody_asks_where_a_log_starts_that_keeps_its_records(copied):
     consumer = LogConsumer(log(100), 100, 200)
     assert copied(consumer).progress[PARTITION].done().records == 100
     assert consumer.asked == 0
+
+
+def test_a_record_that_is_refused_while_others_follow_is_sent_compressed(copied):
+    destination = copied(LogConsumer(log(100), 100, 200), Refusing)
+    assert destination.compresses and len(destination.written) == 100
+
+
+def test_a_record_that_is_refused_while_others_follow_is_named(copied):
+    def refuses(job, _settings):
+        return Refusing(job, {})
+
+    with pytest.raises(Refused, match="the record at source offset 180 of orders-0"):
+        copied(LogConsumer(log(100), 100, 200), refuses)
