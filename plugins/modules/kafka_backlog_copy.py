@@ -122,7 +122,7 @@ options:
     type: float
     default: 5
   max_bytes_per_second:
-    description: How many bytes of keys and values all Spark workers together may copy in a second. Unlimited by
+    description: How many bytes of keys, values and headers all Spark workers together may copy in a second. Unlimited by
       default.
     type: int
   on_lost_progress:

@@ -10,15 +10,19 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 PARTITION = TopicPartition("orders", 0)
 
 
-def records(values: t.Mapping[int, str], partition: TopicPartition = PARTITION) -> list[Message]:
-    """Records of these values at these offsets."""
+def records(
+    values: t.Mapping[int, str],
+    partition: TopicPartition = PARTITION,
+    headers: list[tuple[str, str | bytes | None]] | None = None,
+) -> list[Message]:
+    """Records of these values at these offsets, all with these headers."""
     return [
         Message(
             topic=partition.topic,
             partition=partition.partition,
             offset=offset,
             value=value.encode(),
-            headers=None,
+            headers=headers,
             timestamp=(1, 1000),
         )
         for offset, value in values.items()

@@ -26,7 +26,7 @@ class Job(t.NamedTuple):
     run: who copies. groups: the progress groups of the whole copy. log_starts: where the source's logs begin now, for records
     may have expired since the copy was planned. largest: what each of the destination's topics takes as a batch, in bytes,
     compressed. renew_seconds: after which progress is committed again though nothing has changed; None for never.
-    bytes_per_second: of keys and values, None for as fast as it goes.
+    bytes_per_second: of keys, values and headers, None for as fast as it goes.
     """
 
     name: str

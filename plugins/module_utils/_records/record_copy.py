@@ -135,7 +135,8 @@ class _Copy:
     moved: dict[TopicPartition, _CopyTask] = dataclasses.field(default_factory=dict)
     lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
     records: int = 0
-    bytes: int = 0
+    bytes: int = 0  # of keys and values
+    sent: int = 0  # bytes, headers included
     silent: float = 0.0  # seconds, also those of earlier transactions
     patience: refusals.Patience = dataclasses.field(init=False)
 
@@ -173,10 +174,10 @@ class _Copy:
     def _fill(self, begun: float) -> None:
         """Send records until the transaction is large or old enough."""
         consume, poll = self.opened.consumer.consume, self.transactions.producer.poll
-        records, size = self.records + _RECORDS, self.bytes + _BYTES
+        records, size = self.records + _RECORDS, self.sent + _BYTES
         now = time.monotonic()
         end = now + _SECONDS
-        while self.tasks and self.records < records and self.bytes < size and now < end:
+        while self.tasks and self.records < records and self.sent < size and now < end:
             asked = time.monotonic()
             messages: list[t.Any] = consume(self._most(), 0.02)  # typed, every field of a message may be None
             now = time.monotonic()
@@ -215,14 +216,14 @@ class _Copy:
         size = float(max(0, self.window.room))
         if self.held.job.bytes_per_second:
             size = min(size, _MOMENT * self.held.job.bytes_per_second)
-        average = self.bytes / self.records if self.records else size
+        average = self.sent / self.records if self.records else size
         return max(1, min(_TAKEN, int(size / max(1.0, average))))
 
     def _ahead(self, begun: float) -> float:
         """How many seconds the copy is ahead of its limit."""
         if not self.held.job.bytes_per_second:
             return 0.0
-        return max(0.0, self.bytes / self.held.job.bytes_per_second - (time.monotonic() - begun))
+        return max(0.0, self.sent / self.held.job.bytes_per_second - (time.monotonic() - begun))
 
     def _take(self, task: _CopyTask, messages: list[t.Any]) -> bool:
         """Send messages of one partition; -> has its range ended with them?"""
@@ -276,7 +277,7 @@ class _Copy:
         """
         topic, partition = task.range.destination
         produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch
-        due, last, size, told = task.next_due(), records[-1], 0, 0
+        due, last, size, sent, told = task.next_due(), records[-1], 0, 0, 0
         for message in records:
             try:
                 offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
@@ -290,10 +291,13 @@ class _Copy:
                 timestamp = written_timestamp(kind, timestamp)
                 progress.without_timestamp += timestamp == _NEARLY_0
             size += length
+            if headers:
+                length += sum(len(name) + len(content or b"") for name, content in headers)
+            sent += length
             landed = None
             if message is last or offset >= due or length > batch:
-                landed = self._landing(task, offset, length, size - told)
-                due, told = task.next_due(), size
+                landed = self._landing(task, offset, length, sent - told)
+                due, told = task.next_due(), sent
             while True:
                 try:
                     if headers:
@@ -308,7 +312,8 @@ class _Copy:
         progress.bytes += size
         self.records += len(records)
         self.bytes += size
-        self.window.send(size, time.monotonic())
+        self.sent += sent
+        self.window.send(sent, time.monotonic())
 
     def _landing(
         self, task: _CopyTask, source_offset: int, length: int, since_last: int

@@ -19,7 +19,10 @@ _SLOW = 4.0
 
 @dataclasses.dataclass(slots=True)
 class SendWindow:
-    """Of one producer, in bytes of keys and values. sent and answered: since the beginning. Times are of a monotonic clock."""
+    """Of one producer, in bytes of keys, values and headers. sent and answered: since the beginning.
+
+    Times are of a monotonic clock.
+    """
 
     size: int = LEAST
     sent: int = 0

@@ -25,7 +25,7 @@ class Destination:
     def __init__(self, job):
         self.job, self.progress = job, {PARTITION: Progress(100)}
         self.producer = self.transactions = self
-        self.throttled, self.written, self.ended, self.landings = 0, [], [], []
+        self.throttled, self.written, self.ended, self.landings, self.told = 0, [], [], [], []
         self.begin = self.abort = lambda: None
         self.check_owned = lambda ranges: None
         self.renew = lambda: None
@@ -36,6 +36,7 @@ class Destination:
         self.written.append(value.decode())
         if landed is not None:
             self.landings.append((landed, offset))
+            self.told.append(offset)
 
     def poll(self, _timeout):
         for landed, offset in self.landings:
@@ -140,3 +141,17 @@ def test_a_record_that_is_refused_while_others_follow_is_named(copied):
 
     with pytest.raises(Refused, match="the record at source offset 180 of orders-0"):
         copied(LogConsumer(log(100), 100, 200), refuses)
+
+
+def test_a_transaction_ends_early_where_headers_are_large(copied, monkeypatch):
+    monkeypatch.setattr(record_copy, "_BYTES", 25_000)
+    numbered = {offset: f"record {offset}" for offset in range(100, 200)}
+    destination = copied(LogConsumer(records(numbered, headers=[("name", b"x" * 1000), ("empty", None)]), 100, 200))
+    assert len(destination.ended) >= 4
+    assert destination.progress[PARTITION].bytes == 100 * len("record 100")
+
+
+def test_it_is_known_what_becomes_of_a_record_with_large_headers(copied):
+    large = records({135: "record 135"}, headers=[("name", b"x" * (2 << 20))])
+    destination = copied(LogConsumer([*log(100, 135), *large, *log(136)], 100, 200))
+    assert 35 in destination.told
