@@ -116,7 +116,9 @@ def _jobs(destination: Connection, asked: dict[str, t.Any]) -> list[Job]:
     numbered: dict[int, list[BacklogRange]] = {}
     for each in ranges:
         numbered.setdefault(transactional_number(each.destination), []).append(each)
-    return [Job(to, number, tuple(its), run, groups, {}, {to: LARGEST}) for number, its in numbered.items()]
+    return [
+        Job(to, number, tuple(its), run, groups, {}, {to: LARGEST}, {to: 1 << 30}) for number, its in numbered.items()
+    ]
 
 
 def main(kind: str, *words: str) -> None:

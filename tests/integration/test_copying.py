@@ -98,8 +98,9 @@ class Copied:
         ]
         self.ranges, self.groups = ranges, tuple(progress_groups(topic, ranges))
         nobody = Run("", "", 0, 0)
+        largest, segments = dict.fromkeys(self.topics, 1_000_000), dict.fromkeys(self.topics, 1 << 30)
         self.jobs = [
-            Job(topic, number, tuple(its), nobody, self.groups, {}, dict.fromkeys(self.topics, 1_000_000))
+            Job(topic, number, tuple(its), nobody, self.groups, {}, largest, segments)
             for number, its in itertools.groupby(sorted(ranges, key=number_of), number_of)
         ]
         self.bytes = sum(len(each.key or b"") + len(each.value or b"") for its in self.wanted.values() for each in its)

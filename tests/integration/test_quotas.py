@@ -64,7 +64,7 @@ def copy(source, destination, topic, records, say):
     run, groups = Run("a", "b", 1, 1), tuple(progress_groups(topic, ranges))
     claimed = claiming.Claimed((), {where: Progress(0)}, True)
     claiming.claim(its, topic, groups, ranges, run, lambda _known: claimed)
-    job = Job(topic, transactional_number(where), tuple(ranges), run, groups, {}, {topic: 1_000_000})
+    job = Job(topic, transactional_number(where), tuple(ranges), run, groups, {}, {topic: 1_000_000}, {topic: 1 << 30})
     backlog = Backlog(topic, "here", "there", "now", (), tuple(ranges))
     with copy_state.telling_progress(backlog, its, say):
         record_copy.copy_jobs(connection_from(source.connection, "source cluster"), its, [job])

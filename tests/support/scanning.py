@@ -114,7 +114,7 @@ def _copy(spark: SparkSession, connection: Connection, ranges: list[Range]) -> d
         spark,
         connection,
         connection,
-        [Job("copy", 0, tuple(_copied(ranges)), Run("", "", 0, 0), ("progress",), {}, largest)],
+        [Job("copy", 0, tuple(_copied(ranges)), Run("", "", 0, 0), ("progress",), {}, largest, largest)],
     )
     return {}
 

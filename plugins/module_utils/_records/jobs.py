@@ -25,7 +25,8 @@ class Job(t.NamedTuple):
 
     run: who copies. groups: the progress groups of the whole copy. log_starts: where the source's logs begin now, for records
     may have expired since the copy was planned. largest: what each of the destination's topics takes as a batch, in bytes,
-    compressed. renew_seconds: after which progress is committed again though nothing has changed; None for never.
+    compressed. segments: their segment.bytes, which no batch may exceed either. renew_seconds: after which progress is
+    committed again though nothing has changed; None for never.
     bytes_per_second: of keys, values and headers, None for as fast as it goes.
     """
 
@@ -36,6 +37,7 @@ class Job(t.NamedTuple):
     groups: tuple[str, ...]
     log_starts: dict[TopicPartition, int]
     largest: dict[str, int]
+    segments: dict[str, int]
     renew_seconds: float | None = None
     bytes_per_second: float | None = None
 

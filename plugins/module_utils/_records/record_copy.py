@@ -40,6 +40,8 @@ _READ = {
     "fetch.error.backoff.ms": 20,
     "queued.max.messages.kbytes": 64 << 10,
 }
+# Which setting of a topic a batch exceeds that its broker refuses with this error.
+_EXCEEDED = {KafkaError.MSG_SIZE_TOO_LARGE: "max.message.bytes", KafkaError.RECORD_LIST_TOO_LARGE: "segment.bytes"}
 _COMPRESSION = {"compression.type", "compression.codec"}
 # Every client reads gzip. What fits with zstd alone was written with zstd, so that its consumers read that.
 _CODECS: t.Sequence[t.Mapping[str, str]] = ({}, {"compression.type": "gzip"}, {"compression.type": "zstd"})
@@ -326,8 +328,8 @@ class _Copy:
 
         def landed(error: KafkaError | None, message: t.Any) -> None:
             offset = message.offset()
-            if error is not None and error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-                self.lost.append(self._too_large(task, source_offset, length))
+            if error is not None and error.code() in _EXCEEDED:
+                self.lost.append(self._too_large(task, source_offset, length, _EXCEEDED[error.code()]))
             elif error is not None and error.code() in CONSEQUENCES:
                 self.lost.append(KafkaException(error))
             elif error is not None:
@@ -356,13 +358,14 @@ class _Copy:
         self.held.commit(ranges)
         self.moved.clear()
 
-    def _too_large(self, task: _CopyTask, offset: int, length: int) -> MigrationError:
-        partition = task.range.destination
+    def _too_large(self, task: _CopyTask, offset: int, length: int, setting: str) -> MigrationError:
+        partition, job = task.range.destination, self.held.job
+        limits = job.segments if setting == "segment.bytes" else job.largest
         return Refused(
-            f"the record at source offset {offset} of {task.range.source} has {length:,} bytes, and max.message.bytes is "
-            f"{self.held.job.largest[partition.topic]:,}: it does not fit when it is compressed, either",
+            f"the record at source offset {offset} of {task.range.source} has {length:,} bytes, and {setting} is "
+            f"{limits[partition.topic]:,}: it does not fit when it is compressed, either",
             cluster=str(self.destination),
-            remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",
+            remedy=f"raise {setting} of the topic there, and run again: the copy goes on where it has ended",
             **partition._asdict(),
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
@@ -374,7 +377,8 @@ class _Copy:
 
 def _batch(jobs: t.Iterable[Job]) -> int:
     """The most bytes that are sent as one batch; only a record that is larger by itself makes a larger one."""
-    return max(1, min(_BATCH, min(size for job in jobs for size in job.largest.values()) * 9 // 10))
+    limits = [size for job in jobs for size in (*job.largest.values(), *job.segments.values())]
+    return max(1, min(_BATCH, min(limits) * 9 // 10))
 
 
 def written_timestamp(kind: int, timestamp: int) -> int:

@@ -98,7 +98,7 @@ def copy_backlog(
             # 4. Claim the copy: every other run of it ends, and its progress names this one.
             backlog, lost = run.claim(backlog, prepared.made)
             # 5. Copy: each transaction holds records, progress and boundaries.
-            notes += run.copy_records(backlog, lost, prepared.largest, size=sum(filter(None, sizes.values())))
+            notes += run.copy_records(backlog, lost, prepared, size=sum(filter(None, sizes.values())))
             backlog, set_back = suspended_settings.suspend_again(backlog, destination, save)
             notes += set_back
         # 6. Note what has become of every range.

@@ -83,12 +83,12 @@ class CopyRun:
         return taken, {}
 
     def copy_records(
-        self, backlog: Backlog, lost: t.Mapping[TopicPartition, int], largest: t.Mapping[str, int], size: int
+        self, backlog: Backlog, lost: t.Mapping[TopicPartition, int], prepared: Prepared, size: int
     ) -> list[Note]:
         """Copy on Spark what is not copied yet; of what is lost, find out before how far it is, and claim it.
 
-        largest: what each topic takes as a batch, in bytes. size: about how many bytes there are to copy, as far as that is
-        known. Raises Locked where another run takes the copy over.
+        size: about how many bytes there are to copy, as far as that is known. Raises Locked where another run takes the copy
+        over.
         """
         takeover.check_rebuilding(backlog, self.source, lost)
         kept, notes = copy_state.seconds_kept(self.destination, size, self.options.max_bytes_per_second, self.say)
@@ -101,7 +101,7 @@ class CopyRun:
                 ranges = [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
                 rebuilt = rebuild(spark, self.source, self.destination, ranges)
                 takeover.take_over(backlog, self.destination, self.run, fresh=False, rebuilt=rebuilt)
-            jobs = self._jobs(backlog, largest, kept * copy_state.RENEWED, parallel_tasks(spark))
+            jobs = self._jobs(backlog, prepared, kept * copy_state.RENEWED, parallel_tasks(spark))
             try:
                 with (
                     copy_state.telling_progress(backlog, self.destination, self.say),
@@ -129,7 +129,7 @@ class CopyRun:
         self.save(done)
         return done
 
-    def _jobs(self, backlog: Backlog, largest: t.Mapping[str, int], renew_seconds: float, parallel: int) -> list[Job]:
+    def _jobs(self, backlog: Backlog, prepared: Prepared, renew_seconds: float, parallel: int) -> list[Job]:
         """One for each transactional id. parallel: how many tasks run at a time."""
         bounds = positions.partition_bounds(self.source, [each.source for each in backlog.ranges])
         numbered = values_by_key(
@@ -144,7 +144,8 @@ class CopyRun:
                 self.run,
                 tuple(all_groups(backlog)),
                 {each.source: bounds[each.source].log_start for each in ranges},
-                {each.destination.topic: largest[each.destination.topic] for each in ranges},
+                {each.destination.topic: prepared.largest[each.destination.topic] for each in ranges},
+                {each.destination.topic: prepared.segments[each.destination.topic] for each in ranges},
                 renew_seconds,
                 limit and limit / min(len(numbered), parallel),
             )

@@ -21,6 +21,8 @@ from .. import topic_making
 from . import preconditions, suspended_settings
 from .suspended_settings import CLEANUP, LARGEST, with_limits
 
+_SEGMENT = "segment.bytes"
+
 Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 
 
@@ -35,11 +37,13 @@ class TopicPair(t.NamedTuple):
 class Prepared(t.NamedTuple):
     """Topics that can be copied to.
 
-    largest: what each takes as a batch, in bytes. made: those that this call has made, which are empty.
+    largest: what each takes as a batch, in bytes. segments: its segment.bytes, which no batch may exceed either. made:
+    those that this call has made, which are empty.
     """
 
     topics: tuple[BacklogTopic, ...]
     largest: dict[str, int]
+    segments: dict[str, int]
     made: frozenset[str]
 
 
@@ -141,7 +145,8 @@ def prepare(
     largest = {
         topic.name: int(changes[topic.name].get(LARGEST) or configs[topic.name].effective[LARGEST]) for topic in noted
     }
-    return Prepared(noted, largest, frozenset(made))
+    segments = {topic.name: int(configs[topic.name].effective[_SEGMENT]) for topic in noted}
+    return Prepared(noted, largest, segments, frozenset(made))
 
 
 def _as_brokers_take_them(

@@ -53,6 +53,8 @@ class Destination:
 class Refusing(Destination):
     """Refuses the record at offset 180 unless it comes compressed, and tells of that only when the transaction is aborted."""
 
+    refusal = KafkaError.MSG_SIZE_TOO_LARGE
+
     def __init__(self, job, settings):
         super().__init__(job)
         self.compresses = "compression.type" in settings
@@ -64,7 +66,7 @@ class Refusing(Destination):
 
     def failure(self, _error):
         for landed, offset in self.landings:
-            error = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE) if offset == 80 else None
+            error = KafkaError(self.refusal) if offset == 80 else None
             landed(error, types.SimpleNamespace(offset=lambda offset=offset: offset))
         return BrokerError("records cannot be written")
 
@@ -73,8 +75,10 @@ class Refusing(Destination):
 def copied(monkeypatch):
     """Copies the range of a consumer's log, whose start was 100 when the job was made; -> what became of it."""
 
-    def copy(consumer, kind=lambda job, _settings: Destination(job)):
-        job = Job("copy", 0, (RANGE,), Run("run", "host", 1, 1), ("progress",), {PARTITION: 100}, {"orders": 1 << 20})
+    def copy(consumer, kind=lambda job, _settings: Destination(job), segment=1 << 30):
+        largest, segments = {"orders": 1 << 20}, {"orders": segment}
+        run = Run("run", "host", 1, 1)
+        job = Job("copy", 0, (RANGE,), run, ("progress",), {PARTITION: 100}, largest, segments)
         destination = None
 
         def hold(_destination, _jobs, settings):
@@ -135,12 +139,33 @@ def test_a_record_that_is_refused_while_others_follow_is_sent_compressed(copied)
     assert destination.compresses and len(destination.written) == 100
 
 
-def test_a_record_that_is_refused_while_others_follow_is_named(copied):
+@pytest.mark.parametrize(
+    "refusal, limit",
+    [
+        (KafkaError.MSG_SIZE_TOO_LARGE, "max.message.bytes is 1,048,576"),
+        (KafkaError.RECORD_LIST_TOO_LARGE, "segment.bytes is 50,000"),
+    ],
+)
+def test_a_record_that_is_refused_while_others_follow_is_named(copied, refusal, limit):
     def refuses(job, _settings):
-        return Refusing(job, {})
+        destination = Refusing(job, {})
+        destination.refusal = refusal
+        return destination
 
-    with pytest.raises(Refused, match="the record at source offset 180 of orders-0"):
-        copied(LogConsumer(log(100), 100, 200), refuses)
+    with pytest.raises(Refused, match=f"the record at source offset 180 of orders-0 has 10 bytes, and {limit}"):
+        copied(LogConsumer(log(100), 100, 200), refuses, segment=50_000)
+
+
+@pytest.mark.parametrize("segment, batch", [(50_000, 45_000), (1 << 30, 943_718)])
+def test_a_batch_is_no_larger_than_a_segment(copied, segment, batch):
+    found = {}
+
+    def destination(job, settings):
+        found.update(settings)
+        return Destination(job)
+
+    copied(LogConsumer(log(100), 100, 200), destination, segment)
+    assert found["batch.size"] == batch
 
 
 def test_a_transaction_ends_early_where_headers_are_large(copied, monkeypatch):

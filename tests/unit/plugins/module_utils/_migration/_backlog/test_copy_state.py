@@ -166,7 +166,7 @@ class TestHeld:
 
     class Held:
         def __init__(self, log):
-            self.job = jobs.Job("copy", 0, (GOING_ON,), MINE, ("g",), {}, {}, renew_seconds=HOUR)
+            self.job = jobs.Job("copy", 0, (GOING_ON,), MINE, ("g",), {}, {}, {}, renew_seconds=HOUR)
             self.log, self.transactions = log, self
 
         def begin(self):

@@ -33,7 +33,7 @@ def prepare(monkeypatch):
     """Prepare a topic that was planned to be made, and that is there; or is there by the time that it is made."""
 
     def prepare(own, partitions=2, topic_id="its", missing=False, made=False, saved=None):
-        effective = {LIMIT: "5", "max.message.bytes": "1000"} | own
+        effective = {LIMIT: "5", "max.message.bytes": "1000", "segment.bytes": "900"} | own
         patch = monkeypatch.setattr
         counts = [{} if missing or made else {"orders": partitions}]
 
@@ -84,6 +84,7 @@ def test_where_brokers_give_no_ids_nobody_can_know(prepare):
 def test_what_this_run_has_made_is_its_own_and_noted_at_once(prepare):
     saved = []
     prepared = prepare(OURS, made=True, saved=saved)
+    assert (prepared.largest, prepared.segments) == ({"orders": 1000}, {"orders": 900})
     assert prepared.made == {"orders"} and prepared.topics[0].created == PLANNED.created
     assert [topics[0].topic_id for topics in saved] == ["its", "its"]
 

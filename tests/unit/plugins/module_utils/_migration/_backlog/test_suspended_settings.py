@@ -33,6 +33,7 @@ OTHER = "streamshift-copy-fedcba9876543210-progress-0"
 DEFAULTS = {
     "cleanup.policy": "delete",
     "max.message.bytes": "1000",
+    "segment.bytes": "1000",
     "message.timestamp.type": "CreateTime",
     "retention.bytes": "-1",
     "retention.ms": "604800000",
