@@ -32,6 +32,7 @@ _TRANSACTION_SECONDS = 60
 _WAIT_SECONDS = 60.0  # for a broker's part in a transaction; later, it is aborted anyway
 _HANGS_SECONDS = 5.0  # longer than a call was to wait
 _LOOK_SECONDS = 1.0
+_FIRST_ABORT_SECONDS = 1.0
 _ABORT_SECONDS = 10.0
 # What calls and records fail with after the error that is the reason.
 CONSEQUENCES = (KafkaError._FATAL, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
@@ -118,7 +119,7 @@ class Transactions:
     def abort(self) -> None:
         """End a transaction that has failed, so that readers of the destination need not wait for its timeout."""
         with contextlib.suppress(KafkaException):  # one who was fenced cannot; and the first error counts
-            self.producer.abort_transaction(_ABORT_SECONDS)
+            self._abort()
 
     def failure(self, failed: KafkaException | SystemError) -> MigrationError:
         """Abort, and say why records cannot be written.
@@ -128,13 +129,26 @@ class Transactions:
         """
         error = failed.args[0] if isinstance(failed, KafkaException) else None
         try:
-            self.producer.abort_transaction(_ABORT_SECONDS)
+            self._abort()
         except KafkaException as exc:
             if error is None or error.code() in CONSEQUENCES:
                 error = exc.args[0]
         if error is None:
             return BrokerError("the client has failed", cluster=str(self._destination), remedy="run again")
         return refusals.unwritten(self._destination, error, "records cannot be written")
+
+    def _abort(self) -> None:
+        """Abort, and once more where that does not end soon.
+
+        librdkafka keeps a batch to send it again if its broker refuses it, because of the one before it, when the abort has
+        begun. That abort waits for the batch in vain; the next one drops it.
+        """
+        try:
+            self.producer.abort_transaction(_FIRST_ABORT_SECONDS)
+        except KafkaException as exc:
+            if exc.args[0].code() != KafkaError._TIMED_OUT:
+                raise
+            self.producer.abort_transaction(_ABORT_SECONDS)
 
     def _answered(self, ask: t.Callable[[], t.Any]) -> None:
         """Ask, and raise BrokerError where there is never an answer.

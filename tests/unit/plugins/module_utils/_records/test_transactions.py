@@ -1,13 +1,35 @@
-"""A transactional producer can be set up with whatever options a cluster may have."""
+"""A transactional producer can be set up with whatever options a cluster may have, and ends what has failed."""
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import producer_configuration
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import (
+    Transactions,
+    producer_configuration,
+)
 
 
 @pytest.mark.parametrize("request_timeout", [0.01, 0.5, 30, 60, 61, 300])
 def test_brokers_may_have_more_time_for_an_answer_than_a_transaction_has(request_timeout):
     destination = connection_from({"bootstrap_servers": "127.0.0.1:1", "request_timeout": request_timeout})
     Producer({**producer_configuration(destination, {}), "transactional.id": "any"})
+
+
+@pytest.mark.parametrize(
+    ("failures", "aborts"),
+    [([], 1), ([KafkaError._TIMED_OUT], 2), ([KafkaError._TIMED_OUT] * 2, 2), ([KafkaError._FENCED], 1)],
+)
+def test_an_abort_that_waits_for_what_never_comes_is_made_once_more(failures, aborts):
+    class Aborted:
+        calls = 0
+
+        def abort_transaction(self, _seconds):
+            self.calls += 1
+            if failures:
+                raise KafkaException(KafkaError(failures.pop(0)))
+
+    transactions = object.__new__(Transactions)
+    transactions.producer = Aborted()
+    transactions.abort()
+    assert transactions.producer.calls == aborts
