@@ -86,7 +86,10 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
             planned.append(_missing(pair, layouts[pair.source], brokers, source_configs.own))
     accepted, limits = _as_brokers_take_them(destination, planned)
     preconditions.check_formats(destination, {name: limits[name] for name in written & limits.keys()})
-    return [with_limits(topic, limits.get(topic.name)) for topic in accepted]
+    return [
+        with_limits(_taking_batches(topic, configs[topic.source], limits.get(topic.name)), limits.get(topic.name))
+        for topic in accepted
+    ]
 
 
 def prepare(
@@ -234,6 +237,21 @@ def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[
     during = {name: setting.during for name, setting in suspended.items()}
     created = topic_like(layout.partitions, layout.replicas, settings | during, brokers)
     return BacklogTopic(pair.destination, pair.source, created, suspended)
+
+
+def _taking_batches(topic: BacklogTopic, source: TopicConfigs, made: TopicConfigs | None) -> BacklogTopic:
+    """A topic that takes as large batches as the source's, which may have its limit from its brokers, while records are copied.
+
+    made: the settings that it would have, if brokers tell; a topic that is not made has none.
+    """
+    wanted = source.effective.get(LARGEST)
+    if topic.created is None or made is None or wanted is None or not topic.suspended:
+        return topic
+    if int(made.effective.get(LARGEST, wanted)) >= int(wanted):
+        return topic
+    before = topic.created.configs.get(LARGEST)
+    created = topic.created._replace(configs=topic.created.configs | {LARGEST: wanted})
+    return dataclasses.replace(topic, created=created, suspended=topic.suspended | {LARGEST: Suspended(before, wanted)})
 
 
 def _is_compacted(configs: TopicConfigs) -> bool:

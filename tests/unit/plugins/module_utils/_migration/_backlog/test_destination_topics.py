@@ -25,6 +25,7 @@ PLANNED = BacklogTopic(
     NewTopic(2, 1, {"retention.ms": "-1", "segment.ms": "1000"}),
     {"retention.ms": Suspended("600000", "-1"), LIMIT: Suspended(None, "9")},
 )
+LARGE_BATCHES = {"max.message.bytes": "10000000"}
 OURS = {"retention.ms": "-1", "segment.ms": "1000"}
 
 
@@ -90,13 +91,21 @@ def test_what_this_run_has_made_is_its_own_and_noted_at_once(prepare):
 
 
 @pytest.fixture
-def plan(monkeypatch):
+def suspended():
+    """The settings that the plan suspends."""
+    return {}
+
+
+@pytest.fixture
+def plan(monkeypatch, suspended):
     """Plan a topic that is missing at the destination, of which the brokers say this."""
 
-    def plan(trial, own=None, replicas=1, copies=False):
+    def plan(trial, own=None, replicas=1, copies=False, inherited=None):
         own = own or {}
         monkeypatch.setattr(
-            destination_topics, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(own, own)}
+            destination_topics,
+            "topic_configs",
+            lambda *_args, **_how: {"orders": TopicConfigs(own | (inherited or {}), own)},
         )
         monkeypatch.setattr(destination_topics, "_check_replicas", lambda *_args: None)
         counts = [{"orders": 2}, {}]
@@ -107,6 +116,8 @@ def plan(monkeypatch):
         monkeypatch.setattr(topic_making.topic_changes, "try_creation", lambda *_args: trial)
         pair = destination_topics.TopicPair("orders", "orders", copies)
         (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, [pair])
+        suspended.clear()
+        suspended.update(topic.suspended)
         return topic.created
 
     return plan
@@ -187,3 +198,19 @@ def test_a_topic_that_is_there_is_suspended_without_the_settings_of_a_source_tha
     existing |= {"retention.bytes": "-1", "retention.ms": "600000"}
     found = suspended_settings.to_suspend(TopicConfigs({}, {}), TopicConfigs(existing, {"retention.ms": "600000"}))
     assert found == {"retention.ms": Suspended("600000", "-1")}
+
+
+class TestTheSourceTakesLargerBatchesThanTheDestination:
+    """Because its brokers do, whatever the topic says."""
+
+    def trial(self, size):
+        return Trial({}, {"orders": TopicConfigs({"max.message.bytes": size}, {})}, {})
+
+    def test_a_topic_that_is_made_takes_them_while_records_are_copied(self, plan, suspended):
+        assert plan(self.trial("1048588"), copies=True, inherited=LARGE_BATCHES).configs.items() > LARGE_BATCHES.items()
+        assert suspended["max.message.bytes"] == Suspended(None, "10000000")
+
+    @pytest.mark.parametrize("size, copies", [("10000000", True), ("20000000", True), ("1048588", False)])
+    def test_a_topic_that_takes_them_or_that_nothing_is_copied_to_is_made_as_it_is(self, plan, suspended, size, copies):
+        assert "max.message.bytes" not in plan(self.trial(size), copies=copies, inherited=LARGE_BATCHES).configs
+        assert "max.message.bytes" not in suspended
