@@ -15,7 +15,6 @@ from .._model.copy_progress import Progress, Run, progress_commits, transactiona
 from .._model.errors import Fenced, Locked
 from .._model.grouping import values_by_key
 from .._model.records import TopicPartition
-from .confluent_library import KafkaException
 from .copy_owner import check_owned, taken_over
 from .keepers import Keepers
 from .transactions import Transactions
@@ -146,8 +145,5 @@ def _commit(
 ) -> None:
     copied = [each for each in ranges if each.copies]
     if copied:
-        try:
-            transactions.begin()
+        with transactions.transaction():
             transactions.commit(progress_commits(copied, progress, groups))
-        except KafkaException as exc:
-            raise transactions.failure(exc) from exc

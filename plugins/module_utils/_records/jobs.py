@@ -78,8 +78,8 @@ class Hold:
             return
         for held in self.held:
             held.check_owned(held.job.ranges)
-            held.transactions.begin()
-            held.commit(held.job.ranges)
+            with held.transactions.transaction():
+                held.commit(held.job.ranges)
         self.renewed = time.monotonic()
 
 

@@ -157,20 +157,12 @@ class _Copy:
             [Position(*partition, task.progress.position) for partition, task in self.tasks.items()]
         )
         begun = time.monotonic()
-        try:
-            while self.tasks or self.moved:
-                time.sleep(self._ahead(begun))  # while no open transaction holds the destination's readers back
-                self.transactions.begin()
+        while self.tasks or self.moved:
+            time.sleep(self._ahead(begun))  # while no open transaction holds the destination's readers back
+            with self.transactions.transaction(self.lost):
                 self._fill(begun)
                 self._commit()
-                self.renew()
-        except (KafkaException, SystemError) as exc:
-            failed = self.transactions.failure(exc)
-            # Often a call fails because of a record that was refused, and only the abort has told of that.
-            raise next((reason for reason in self.lost if isinstance(reason, MigrationError)), failed) from exc
-        except BaseException:
-            self.transactions.abort()
-            raise
+            self.renew()
         return self.records, self.bytes
 
     def _fill(self, begun: float) -> None:

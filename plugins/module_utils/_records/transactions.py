@@ -88,6 +88,23 @@ class Transactions:
         """How many seconds, rounded up, a quota has made this transaction wait at a time."""
         return math.ceil(max(self._throttled, default=0))
 
+    @contextlib.contextmanager
+    def transaction(self, failed: t.Sequence[MigrationError | KafkaException] = ()) -> t.Iterator[None]:
+        """Begin a transaction, which the body commits, and abort it where anything fails.
+
+        failed: what callbacks note of records. Often a call fails because of a record that was refused, and only the abort has
+        told of that; then what was noted is raised.
+        """
+        try:
+            self.begin()
+            yield
+        except (KafkaException, SystemError) as exc:
+            failure = self.failure(exc)
+            raise next((reason for reason in failed if isinstance(reason, MigrationError)), failure) from exc
+        except BaseException:
+            self.abort()
+            raise
+
     def begin(self) -> None:
         """Begin a transaction."""
         self._throttled.clear()

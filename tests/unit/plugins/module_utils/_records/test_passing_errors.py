@@ -79,7 +79,7 @@ def copied(consumer, monkeypatch):
         poll=lambda _seconds: None, produce=lambda _topic, value, *_rest: sent.append(int(value))
     )
     transactions = types.SimpleNamespace(
-        producer=producer, begin=lambda: None, abort=lambda: None, flush=lambda _lost: None, throttled=0
+        producer=producer, transaction=contextlib.nullcontext, flush=lambda _lost: None, throttled=0
     )
     held = types.SimpleNamespace(
         transactions=transactions,

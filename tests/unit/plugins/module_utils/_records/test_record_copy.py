@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import record_copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
 from tests.support.expiring_log import PARTITION, LogConsumer, records
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1", "request_timeout": 1}, "source cluster")
@@ -25,11 +26,17 @@ class Destination:
     def __init__(self, job):
         self.job, self.progress = job, {PARTITION: Progress(100)}
         self.producer = self.transactions = self
+        self.aborts = 0
         self.throttled, self.written, self.ended, self.landings, self.told = 0, [], [], [], []
-        self.begin = self.abort = lambda: None
+        self.begin = lambda: None
         self.check_owned = lambda ranges: None
         self.renew = lambda: None
         self.held = [self]
+
+    transaction = Transactions.transaction
+
+    def abort(self):
+        self.aborts += 1
 
     def produce(self, topic, value, key, partition, landed, *more):
         offset = len(self.written)
@@ -180,3 +187,21 @@ def test_it_is_known_what_becomes_of_a_record_with_large_headers(copied):
     large = records({135: "record 135"}, headers=[("name", b"x" * (2 << 20))])
     destination = copied(LogConsumer([*log(100, 135), *large, *log(136)], 100, 200))
     assert 35 in destination.told
+
+
+def test_what_fails_when_another_job_is_renewed_is_not_this_job_s(copied):
+    destinations = []
+
+    def renewing(job, _settings):
+        destination = Destination(job)
+        destinations.append(destination)
+
+        def renew():
+            raise KafkaException(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE))
+
+        destination.renew = renew
+        return destination
+
+    with pytest.raises(KafkaException):
+        copied(LogConsumer(log(100), 100, 200), renewing)
+    assert destinations[0].aborts == 0

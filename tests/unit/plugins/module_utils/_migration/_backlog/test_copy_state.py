@@ -1,5 +1,6 @@
 """How a copy is told of while it runs, and how it renews its progress, because brokers delete commits that nobody renews."""
 
+import contextlib
 import threading
 import types
 
@@ -169,8 +170,10 @@ class TestHeld:
             self.job = jobs.Job("copy", 0, (GOING_ON,), MINE, ("g",), {}, {}, {}, renew_seconds=HOUR)
             self.log, self.transactions = log, self
 
-        def begin(self):
+        @contextlib.contextmanager
+        def transaction(self):
             self.log.append("begin")
+            yield
 
         def check_owned(self, ranges):
             self.log.append(("owned", ranges))
