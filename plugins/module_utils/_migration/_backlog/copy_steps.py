@@ -100,7 +100,9 @@ class CopyRun:
                 self.say(f"comparing what is there with the source: the progress of {partitions} is gone")
                 ranges = [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
                 rebuilt = rebuild(spark, self.source, self.destination, ranges)
-                takeover.take_over(backlog, self.destination, self.run, fresh=False, rebuilt=rebuilt)
+                taken = takeover.take_over(backlog, self.destination, self.run, fresh=False, rebuilt=rebuilt)
+                if isinstance(taken, Lost):
+                    raise takeover.grown_since_rebuilt(self.destination, taken.ends)
             jobs = self._jobs(backlog, prepared, kept * copy_state.RENEWED, parallel_tasks(spark))
             try:
                 with (

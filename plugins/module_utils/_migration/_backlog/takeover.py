@@ -205,6 +205,20 @@ def check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[To
             )
 
 
+def grown_since_rebuilt(destination: Connection, lost: t.Mapping[TopicPartition, int]) -> Refused:
+    """The error for logs that have grown to these ends since what was copied to them was compared with the source."""
+    partition = min(lost)
+    more = f" ({len(lost) - 1:,} more partitions)" if len(lost) > 1 else ""
+    return Refused(
+        f"the log has grown to {lost[partition]} while what was copied was compared with the source{more}",
+        cluster=str(destination),
+        why="somebody else writes to the topic, or a transaction has ended there; nothing tells which records are copies",
+        remedy="stop whoever writes there, and run again: what is there is compared once more before anything is written",
+        **partition._asdict(),
+        kind=FailureKind.PROGRESS_LOST,
+    )
+
+
 def _named(backlog: Backlog, destination: Connection) -> Commits:
     """What the first progress group holds, which names the runs."""
     name = all_groups(backlog)[0]

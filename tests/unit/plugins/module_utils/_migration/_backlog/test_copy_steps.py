@@ -6,11 +6,14 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import Prepared
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Lost
 
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
 SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
@@ -74,3 +77,15 @@ def test_nobody_is_to_delete_what_only_the_destination_has(compared):
     difference, warning = compared(log, log_start=101, differences=["a difference"])
     assert difference == "a difference" and "Neither delete nor empty these topics" in warning
     assert warning.endswith("new-0 (the log of orders-0 starts at 101 now, and the copy at 100)")
+
+
+def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(monkeypatch):
+    monkeypatch.setattr(copy_steps.takeover, "check_rebuilding", lambda *_: None)
+    monkeypatch.setattr(copy_steps.takeover, "take_over", lambda *_, **_options: Lost({THERE: 140}))
+    monkeypatch.setattr(copy_steps.copy_state, "seconds_kept", lambda *_: (None, []))
+    monkeypatch.setattr(copy_steps, "open_session", lambda _options: contextlib.nullcontext())
+    monkeypatch.setattr(copy_steps, "rebuild", lambda *_: {})
+    options = CopyOptions(SparkOptions())
+    run = copy_steps.CopyRun(SOURCE, DESTINATION, options, lambda _: None, lambda _: None, False)
+    with pytest.raises(Refused, match="topic new, partition 0: the log has grown to 140 while .* run again"):
+        run.copy_records(COPIED, {THERE: 130}, Prepared((), {}, {}, frozenset()), 0)
