@@ -290,5 +290,6 @@ _REMEDIES = {
     KafkaError.NOT_ENOUGH_REPLICAS: _ENOUGH_REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _ENOUGH_REPLICAS,
     KafkaError.INVALID_TIMESTAMP: "raise message.timestamp.after.max.ms of the topic, and run again",
+    KafkaError.INVALID_TRANSACTION_TIMEOUT: "set transaction.max.timeout.ms of the brokers to a minute or more, and run again",
     KafkaError.INVALID_RECORD: "see what the topic demands of its records: a compacted one takes none without a key",
 }

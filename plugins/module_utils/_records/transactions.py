@@ -28,7 +28,7 @@ from .consumer_client import client_configuration, unusable_client
 from .keepers import Keepers
 
 # While a worker is dead with an open transaction, read_committed consumers of the destination stand still for so long.
-_TRANSACTION_SECONDS = 60
+TRANSACTION_SECONDS = 60
 _WAIT_SECONDS = 60.0  # for a broker's part in a transaction; later, it is aborted anyway
 _HANGS_SECONDS = 5.0  # longer than a call was to wait
 _LOOK_SECONDS = 1.0
@@ -37,7 +37,7 @@ _ABORT_SECONDS = 10.0
 # What calls and records fail with after the error that is the reason.
 CONSEQUENCES = (KafkaError._FATAL, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 _SETTINGS = {
-    "transaction.timeout.ms": _TRANSACTION_SECONDS * 1000,
+    "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
     "linger.ms": 20,
     "reconnect.backoff.ms": 20,  # see consumer_client.py
     "batch.num.messages": 100_000,

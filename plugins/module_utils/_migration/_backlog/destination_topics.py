@@ -73,6 +73,8 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
     existing = topic_configs(destination, known)
     _check_replicas(destination, {name: existing[name] for name in known})
     written = {pair.destination for pair in pairs if pair.copies}
+    if written:
+        preconditions.check_transactions(destination)
     preconditions.check_formats(destination, {name: existing[name] for name in written & existing.keys()})
     brokers = storage.broker_count(destination)
     layouts = storage.topic_layouts(source, [pair.source for pair in pairs if pair.destination not in known])

@@ -12,7 +12,7 @@ import dataclasses
 import typing as t
 
 from ..._control import groups, permissions, positions, storage, topics
-from ..._control.configs import TopicConfigs
+from ..._control.configs import TopicConfigs, broker_number
 from ..._control.positions import Bounds
 from ..._model.backlog import Backlog, BacklogRange, BacklogTopic
 from ..._model.connection import Connection
@@ -23,10 +23,12 @@ from ..._model.option_names import option_name, path_option
 from ..._model.plan import Plan
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
+from ..._records.transactions import TRANSACTION_SECONDS
 from ..._spark.session import obstacle
 from .. import topic_making
 from ..file_clusters import check_cluster, correct_file
 
+_LONGEST_TRANSACTION = "transaction.max.timeout.ms"
 _FORMAT = "message.format.version"
 _WITH_TRANSACTIONS = (0, 11)  # the first message format that has transactions and headers: KIP-98
 
@@ -202,6 +204,19 @@ def check_formats(destination: Connection, configs: t.Mapping[str, TopicConfigs]
                 remedy=f"set its {_FORMAT} to 0.11.0 or later, or map it to another topic by {option_name('topic_map')}",
                 kind=FailureKind.TOPIC_UNSUITABLE,
             )
+
+
+def check_transactions(destination: Connection) -> None:
+    """Raise Refused where brokers do not let a transaction take as long as one of a copy may, as far as they tell."""
+    longest = broker_number(destination, _LONGEST_TRANSACTION)
+    if longest is not None and longest < TRANSACTION_SECONDS * 1000:
+        raise Refused(
+            f"{_LONGEST_TRANSACTION} is {longest:,}, and a transaction of a copy may take {TRANSACTION_SECONDS * 1000:,}",
+            cluster=str(destination),
+            remedy=f"set {_LONGEST_TRANSACTION} of the brokers to {TRANSACTION_SECONDS * 1000} or more, which they take after "
+            "a restart",
+            kind=FailureKind.BROKER_REFUSED,
+        )
 
 
 def check_unknown(backlog: Backlog, destination: Connection) -> None:

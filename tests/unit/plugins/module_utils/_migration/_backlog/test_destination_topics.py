@@ -100,8 +100,9 @@ def suspended():
 def plan(monkeypatch, suspended):
     """Plan a topic that is missing at the destination, of which the brokers say this."""
 
-    def plan(trial, own=None, replicas=1, copies=False, inherited=None):
+    def plan(trial, own=None, replicas=1, copies=False, inherited=None, longest=None):
         own = own or {}
+        monkeypatch.setattr(preconditions, "broker_number", lambda *_args: longest)
         monkeypatch.setattr(
             destination_topics,
             "topic_configs",
@@ -214,3 +215,14 @@ class TestTheSourceTakesLargerBatchesThanTheDestination:
     def test_a_topic_that_takes_them_or_that_nothing_is_copied_to_is_made_as_it_is(self, plan, suspended, size, copies):
         assert "max.message.bytes" not in plan(self.trial(size), copies=copies, inherited=LARGE_BATCHES).configs
         assert "max.message.bytes" not in suspended
+
+
+@pytest.mark.parametrize(
+    "longest, copies, refused", [(59_999, True, True), (60_000, True, False), (59_999, False, False)]
+)
+def test_brokers_that_end_transactions_too_early_are_refused_in_the_plan(plan, longest, copies, refused):
+    if refused:
+        with pytest.raises(Refused, match="transaction.max.timeout.ms is 59,999, .* may take 60,000"):
+            plan(Trial({}, {}, {}), copies=copies, longest=longest)
+    else:
+        assert plan(Trial({}, {}, {}), copies=copies, longest=longest) is not None
