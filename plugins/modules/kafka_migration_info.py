@@ -54,6 +54,8 @@ options:
       - O(groups), O(topics), their patterns, O(topic_map), O(replication_policy) and O(repartitioned) are those of the
         migration. RV(return_names) has what they are for the return, and the module checks that.
       - The module fails if a group was not migrated, or if its migration is rolled back.
+      - The module reports a problem if a group has committed later offsets since, although no consumer has ever joined it,
+        unless O(on_rewind=keep).
     type: path
   on_conflict:
     description:
@@ -304,7 +306,10 @@ def look(module: Module) -> dict[str, t.Any]:
     if written is not None:
         another = use_case.receipt_of_another(written, source, destination, preflight.cluster_ids)
     if migrated is not None:
-        another = use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids) or another
+        of_no_return = use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids)
+        another = of_no_return or another
+        if not (of_no_return or preflight.problems or params["on_rewind"] == OnRewind.KEEP):
+            another = [*another, *use_case.never_joined(migrated, source, preflight.groups)]
     problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *preflight.problems)}.values())
     if params["assessment"]:
         part = assess_destination(

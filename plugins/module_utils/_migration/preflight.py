@@ -19,7 +19,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters, option_name, ways
 from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnRewind
-from .._model.progress import first_names, first_of
+from .._model.progress import counted, first_names, first_of
 from .._model.receipt import Receipt
 from .._model.records import TopicPartition
 from .._model.removed import Removed
@@ -218,6 +218,36 @@ def receipt_of_no_return(
     )
     remedy = f"{correct_clusters()}: {names}"
     return _of_other_side(receipt, source, ("source", "destination"), cluster_ids, exchanged, remedy)
+
+
+def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str]) -> list[MigrationError]:
+    """A problem for each group that a return would set after records that nobody is known to have consumed.
+
+    receipt: of the migration. source: the cluster that groups leave, names: these groups there. One that has committed later
+    offsets than it was given, although no consumer has ever joined it, may have got them from a tool.
+    """
+    readings = groups.read_groups(source, sorted(names)) if names else {}
+    ahead: dict[str, list[tuple[TopicPartition, int]]] = {}
+    for entry in receipt.entries:
+        reading = readings.get(entry.group)
+        now = reading.offsets.get(entry.partition) if reading is not None and not reading.had_members else None
+        if now is not None and entry.written is not None and now.offset > entry.written.offset:
+            ahead.setdefault(entry.group, []).append((entry.partition, now.offset - entry.written.offset))
+    skipped = {group: counted(sum(number for _at, number in places), "record") for group, places in ahead.items()}
+    return [
+        Refused(
+            f"the group has gone on since the migration ({first_of([str(at) for at, _number in places], _NAMED)}), although no "
+            "consumer has ever joined it",
+            cluster=str(source),
+            group=group,
+            why="a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed; where it "
+            f"was a tool, the return skips up to {skipped[group]} that nobody has consumed",
+            remedy="if nobody has consumed there, roll the migration back instead; if a consumer that uses assign() has, set "
+            f"{option_name('on_rewind')} to keep",
+            kind=FailureKind.DESTINATION_CHANGED,
+        )
+        for group, places in sorted(ahead.items())
+    ]
 
 
 def _of_other_side(

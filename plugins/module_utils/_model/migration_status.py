@@ -11,7 +11,7 @@ import typing as t
 from .cluster_identity import LogRange
 from .documents import utc_text
 from .group_lag import GroupLag, lag_sum
-from .group_state import CommittedOffset, GroupReading
+from .group_state import GroupReading
 from .open_run import UNFINISHED, OpenRun
 from .plan import Plan, PlanEntry
 from .progress import counted, first_of
@@ -311,9 +311,8 @@ def assess(
         lines = [] if readings[0] is None else [(line, at_source[line.group]) for line in files.returned]
     else:
         lines = [(line, reading) for line in files.written]
-    commits = [(line, group_reading.offsets.get(line.partition)) for line, group_reading in lines]
-    unexplained = _unexplained(commits)
-    pending = {line for line, now in commits if line.is_pending(now)}
+    unexplained = _unexplained(lines)
+    pending = {line for line, group_reading in lines if line.is_pending(group_reading.offsets.get(line.partition))}
     consumed = any(_has_consumed(line, reading) for line in files.written)
     is_set = {*reading.offsets, *(line.partition for line in files.written)}
     # What the plan rests on says nothing of what is written before the plan is carried out.
@@ -336,16 +335,23 @@ def assess(
         reading.has_members,
         _lag(((at_source[group], partition) for group, partition in files.source), logs[0]),
         _lag(((reading, partition) for partition in files.partitions), logs[1]),
-        sum(not line.explains(now) and line not in pending for line, now in commits),
+        sum(not _explains(line, group_reading) and line not in pending for line, group_reading in lines),
         way_back._replace(**_without_date(used_at_source or is_gone)) if has_ways else WayBack(),
         left_out,
         is_gone,
     )
 
 
-def _unexplained(commits: t.Sequence[tuple[ReceiptEntry, CommittedOffset | None]]) -> GroupState | None:
+def _explains(line: ReceiptEntry, reading: GroupReading) -> bool:
+    """Is what the group has committed what was written, or what consumers have consumed since? Somebody must have joined it."""
+    now = reading.offsets.get(line.partition)
+    stays = now is not None and line.written is not None and now.offset == line.written.offset
+    return line.explains(now) and (stays or reading.had_members)
+
+
+def _unexplained(lines: t.Sequence[tuple[ReceiptEntry, GroupReading]]) -> GroupState | None:
     """The state of a group, by the lines whose committed offset their receipt does not explain; None without such lines."""
-    others = [(line, now) for line, now in commits if not line.explains(now)]
+    others = [(line, reading.offsets.get(line.partition)) for line, reading in lines if not _explains(line, reading)]
     changed = [now for line, now in others if not line.is_pending(now)]
     if None in changed:
         return GroupState.GONE
@@ -387,7 +393,9 @@ def _state(
 
 def _has_consumed(line: ReceiptEntry, reading: GroupReading) -> bool:
     now = reading.offsets.get(line.partition)
-    return now is not None and line.written is not None and line.explains(now) and now.offset > line.written.offset
+    return (
+        _explains(line, reading) and now is not None and line.written is not None and now.offset > line.written.offset
+    )
 
 
 def _lag(

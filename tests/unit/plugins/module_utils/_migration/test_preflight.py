@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import RiskKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -96,3 +97,19 @@ def test_where_every_group_is_denied_it_is_said_that_nothing_was_compared(denied
     assert not found.drafts and [type(problem) for problem in found.problems] == [NotAuthorized]
     part = assess_destination(ONPREM, CLOUD, found.drafts, Mapping(), found.problems, found.cluster_ids, [])
     assert {risk.kind for risk in part.risks} == {RiskKind.ACL_MISSING, RiskKind.NOT_VISIBLE}
+
+
+@pytest.mark.parametrize(
+    ("committed", "protocol", "is_refused"), [(55, "", True), (55, "consumer", False), (40, "", False), (39, "", False)]
+)
+def test_a_return_refuses_offsets_that_nobody_has_consumed_to(monkeypatch, committed, protocol, is_refused):
+    there = TopicPartition("orders", 0)
+    receipt = Receipt("id", (ReceiptEntry("billing", there, None, CommittedOffset(40), CommittedOffset(40)),))
+    reading = GroupReading("billing", True, "Empty", "classic", protocol, {there: CommittedOffset(committed)})
+    monkeypatch.setattr(groups, "read_groups", lambda _connection, names: dict.fromkeys(names, reading))
+    problems = preflight.never_joined(receipt, ONPREM, {"billing"})
+    assert [problem.place()["group"] for problem in problems] == ["billing"] * is_refused
+    if is_refused:
+        assert "(orders-0), although no consumer has ever joined it" in str(problems[0])
+        assert "skips up to 15 records that nobody has consumed" in str(problems[0])
+        assert "on_rewind to keep" in problems[0].remedy

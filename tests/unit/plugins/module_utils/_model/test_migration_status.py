@@ -55,9 +55,11 @@ def back(written: int | None, time: int) -> ReceiptEntry:
     return ReceiptEntry("billing", OLD, CommittedOffset(50), offset, offset, (Origin("billing-new", NEW),), time)
 
 
-def reading(group: str, where: TopicPartition, offset: int | None, used: bool) -> GroupReading:
+def reading(
+    group: str, where: TopicPartition, offset: int | None, used: bool, protocol: str = "consumer"
+) -> GroupReading:
     offsets = {} if offset is None else {where: CommittedOffset(offset)}
-    return GroupReading(group, True, "Stable" if used else "Empty", "classic", "consumer", offsets)
+    return GroupReading(group, True, "Stable" if used else "Empty", "classic", protocol, offsets)
 
 
 def begun_again(after: int) -> ReceiptEntry:
@@ -82,12 +84,14 @@ def look(
     is_whole=True,
     earlier=(),
     has_topic=True,
+    joined=True,
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now.
 
     migrated: when its last run ended that carried this plan out. is_whole: it left nothing out.
 
-    silent: the source does not answer. start: of its log. has_topic: whether it can be seen there.
+    silent: the source does not answer. start: of its log. has_topic: whether it can be seen there. joined: has a consumer ever
+    joined the group at the destination?
     """
     files = DirectoryFiles(
         "/here",
@@ -103,12 +107,24 @@ def look(
     its = groups_of(files)[0]
     readings = (
         {"billing": reading("billing", OLD, old, used_old)},
-        {"billing-new": reading("billing-new", NEW, new, used_new)},
+        {"billing-new": reading("billing-new", NEW, new, used_new, "consumer" if joined else "")},
     )
     if silent:
         return assess(its, (None, readings[1]), ({}, {NEW: LogRange(0, 45)}), WayBack())
     at_source = {OLD: LogRange(start, 60)} if has_topic else {}
     return assess(its, readings, (at_source, {NEW: LogRange(0, 45)}), WayBack(NOON + 5.0, NOON + 7.0))
+
+
+@pytest.mark.parametrize(
+    ("new", "joined", "state"),
+    [
+        (42, True, GroupState.AT_DESTINATION),
+        (42, False, GroupState.MOVED),
+        (40, False, GroupState.NOT_STARTED),
+    ],
+)
+def test_only_a_group_that_somebody_has_joined_can_have_consumed(new: int, joined: bool, state: GroupState) -> None:
+    assert look(line(), new=new, joined=joined).state is state
 
 
 @pytest.mark.parametrize(
