@@ -37,10 +37,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame, tail_job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame
 from tests.attack import rule
 from tests.attack.broker import policy
-from tests.attack.frames import BUCKETS, Growing, packed, tails
+from tests.attack.frames import BUCKETS, Growing, packed
 from tests.attack.moving import TOPIC
 from tests.attack.requests import Hang, Requests
 from tests.support.listed_clusters import DESTINATION, SOURCE
@@ -64,7 +64,6 @@ def _faked(requests: Requests) -> t.Iterator[None]:
         (content_frame, {"read_contents": requests.read_contents}),
         (settling, {"at_once": requests.at_once}),
         (wide, {"read_contents": requests.read_contents, "kept": contextlib.nullcontext, "obstacle": lambda _o: None}),
-        (tail_job, {"count_tails": tails}),
         (
             merged_counts,
             {

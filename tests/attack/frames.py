@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts, Span
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import tail_job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 
@@ -30,9 +29,6 @@ class Frame:
 
     def union(self, other: Frame) -> Frame:
         return Frame([one + two for one, two in zip(self.tasks, other.tasks, strict=True)])
-
-    def collect(self) -> list[dict[str, t.Any]]:
-        return t.cast("list[dict[str, t.Any]]", self.toArrow().to_pylist())
 
     def toArrow(self) -> pa.Table:  # noqa: N802
         return pa.Table.from_batches([batch for task in self.tasks for batch in task])
@@ -66,12 +62,3 @@ class Growing:
 def packed(rows: list[list[Record]], layout: Layout, copies: bool, buckets: int) -> Frame:
     """As _spark.content_frame.packed_chunks()."""
     return Frame(by_hand.chunks(layout, [] if copies else rows, rows if copies else [], buckets))
-
-
-def tails(
-    contents: Frame, layout: Layout, asked: t.Sequence[tail_job.TailQuestion], **how: bool
-) -> list[tail_job.Tail]:
-    """As _spark.tail_job.count_tails()."""
-    batches = [batch for task in contents.tasks for batch in tail_job._tails(task, layout, asked, **how)]
-    rows = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
-    return tail_job.folded(rows, len(asked))

@@ -11,9 +11,10 @@ it takes 1.46 s of a core, and this 0.15 s. Where contents or times do not recur
 
 from __future__ import annotations
 
+import json
 import typing as t
 
-from . import spark_library
+from .on_workers import texts_of
 from .worker_packing import Layout, Records, grouped, unpack
 
 if t.TYPE_CHECKING:
@@ -21,9 +22,6 @@ if t.TYPE_CHECKING:
 
     from .spark_library import DataFrame
     from .worker_packing import Column, Flags
-
-_SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint, distinct bigint"
-_COLUMNS = [column.split()[0] for column in _SCHEMA.split(", ")]
 
 
 class TailQuestion(t.NamedTuple):
@@ -59,24 +57,15 @@ def count_tails(
     The frame holds at least the source from each committed offset, the destination from each offset on.
     without_headers: compare without headers where more is known to be unconsumed so.
     """
-
-    def told(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        return _tails(batches, layout, asked, without_headers)
-
-    f = spark_library.functions
-    sums = (
-        contents.mapInArrow(told, _SCHEMA)
-        .groupBy("headers", "asked")
-        .agg(
-            *(f.sum(name).alias(name) for name in ("unconsumed", "missing", "others", "distinct")),
-            f.min("oldest").alias("oldest"),
-        )
-    )
-    return folded([tuple(row[name] for name in _COLUMNS) for row in sums.collect()], len(asked))
+    texts = texts_of(contents, lambda batches: tail_texts(batches, layout, asked, without_headers))
+    return folded(map(json.loads, texts), len(asked))
 
 
 def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
-    """What is said of each that was asked, in the better one of both ways to compare; rows as in the worker's schema."""
+    """What all tasks together say of each that was asked, in the better one of both ways to compare.
+
+    rows: whether headers are compared, None where that makes no difference; and what tails() says.
+    """
     by_headers = {headers: [Tail(headers, 0, 0, None, 0, 0) for _asked in range(asked)] for headers in (True, False)}
     for row_headers, number, unconsumed, missing, oldest, others, distinct in rows:
         for headers in (True, False) if row_headers is None else (row_headers,):
@@ -96,27 +85,20 @@ def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
     ]
 
 
-def _tails(
+def tail_texts(
     batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, asked: t.Sequence[TailQuestion], without_headers: bool
-) -> t.Iterator[pyarrow.RecordBatch]:
-    """What a task's records say of each, as far as they say anything."""
+) -> list[str]:
+    """What one task has to say: a text for each offset that its records say something of, and way to compare; for folded()."""
     import numpy as np
-    import pyarrow as pa
 
     records = unpack(batches, layout)
     both = without_headers and bool(records.with_headers.any())
-    for compared in (True, False) if both else (True,):
-        headers = np.full(1 + max((*layout.source_pairs, *layout.destination_pairs), default=0), compared)
-        rows = list(tails(records, layout, asked, headers))
-        columns = list(zip(*rows, strict=True)) or [()] * 6
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array([compared if both else None] * len(rows), pa.bool_()),
-                pa.array(columns[0], pa.int32()),
-                *(pa.array(column, pa.int64()) for column in columns[1:]),
-            ],
-            _COLUMNS,
-        )
+    pairs = 1 + max((*layout.source_pairs, *layout.destination_pairs), default=0)
+    return [
+        json.dumps([compared if both else None, *row])
+        for compared in ((True, False) if both else (True,))
+        for row in tails(records, layout, asked, np.full(pairs, compared))
+    ]
 
 
 def tails(
