@@ -343,7 +343,7 @@ def test_only_what_would_be_written_is_verified(source, destination, both, migra
     assert consume(destination, groups[1], [topic], 27) == 27
     before = report.read_bytes()
     with (
-        mock.patch.object(comparison, "InProcess", side_effect=AssertionError),
+        mock.patch.object(comparison, "count_in_process", side_effect=AssertionError),
         mock.patch.object(comparison, "FEW", 0),
     ):
         for options in ({}, {"method": "anchors"}):

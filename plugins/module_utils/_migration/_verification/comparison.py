@@ -23,7 +23,7 @@ from ..._spark.content_frame import Extent, LogPair, read_once
 from ..._spark.session import absence, session_on_demand
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from .absent_records import with_absent_flaw
-from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark, with_aborted_copies
+from .partition_units import ClaimCounts, PartitionUnit, count_in_process, count_on_spark, with_aborted_copies
 
 if t.TYPE_CHECKING:
     from ..._spark.spark_library import SparkSession
@@ -147,11 +147,10 @@ def _counted(cases: t.Sequence[ClaimCase], limit: int | None, means: _Means, log
                 f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}{process_note}"
             )
         if size > FEW and no_spark is None:
-            with on_spark(means.session(), source, destination, units, parts, limit) as reader:
-                counts |= reader.count()
+            counts |= count_on_spark(means.session(), source, destination, units, parts, limit)
         else:
             for some in _in_turn(units) if size > FEW else [units]:
-                counts |= InProcess(source, destination, some, parts).count()
+                counts |= count_in_process(source, destination, some, parts)
         if doubted := _few_with_extra_copies(units, counts):
             counts |= with_aborted_copies(source, destination, doubted, parts, counts)
     every = [_finding(case, counts[number], logs) for number, case in enumerate(cases)]

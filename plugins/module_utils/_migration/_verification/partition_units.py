@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import bisect
 import collections
-import contextlib
 import dataclasses
 import itertools
 import operator
@@ -62,48 +61,38 @@ class ClaimCounts(t.NamedTuple):
     gaps: bool = True
 
 
-class UnitReader(t.Protocol):
-    """Counts contents of units, read at once."""
+def count_in_process(
+    source: Connection, destination: Connection, units: t.Sequence[PartitionUnit], parts: tuple[str, ...]
+) -> dict[int, ClaimCounts]:
+    """What is counted of all units, by claim, in this process: of so few records that Spark would only have started.
 
-    def count(self) -> dict[int, ClaimCounts]:
-        """What is counted of all units, by claim."""
+    Raises as scan_frame() does.
+    """
+    sources = [extent for unit in units for extent in unit.pair.sources]
+    stable = _spans((each.partition, each.start, each.end) for each in sources)
+    held = _spans((each.partition, each.end, each.open_end or each.end) for each in sources)
+
+    def originals() -> _Logs:
+        logs = _read(source, stable, parts, committed=True)
+        for partition, records in _read(source, held, parts, committed=False).items():
+            logs[partition] = logs.get(partition, []) + records
+        return logs
+
+    logs = at_once(originals, lambda: _copies(destination, units, parts))
+    by_claim: dict[int, ClaimCounts] = {}
+    for unit, contents in _contents(units, logs):
+        gaps = any(_has_gaps(extent, logs[0].get(extent.partition, [])) for extent in unit.pair.sources)
+        for claim, windows in unit.windows.items():
+            read = aligned(windows, contents.landmark_runs)
+            counts = contents.counts(read, contents.progress)
+            by_claim[claim] = ClaimCounts(counts, read, not contents.headers_changed, gaps)
+    return by_claim
 
 
-class InProcess:
-    """Reads with a client and counts in this process: for so few records that Spark would only have started."""
-
-    def __init__(
-        self, source: Connection, destination: Connection, units: t.Sequence[PartitionUnit], parts: tuple[str, ...]
-    ) -> None:
-        """Read everything. Raises as scan_frame() does."""
-        self._units = units
-        sources = [extent for unit in units for extent in unit.pair.sources]
-        stable = _spans((each.partition, each.start, each.end) for each in sources)
-        held = _spans((each.partition, each.end, each.open_end or each.end) for each in sources)
-
-        def originals() -> _Logs:
-            logs = _read(source, stable, parts, committed=True)
-            for partition, records in _read(source, held, parts, committed=False).items():
-                logs[partition] = logs.get(partition, []) + records
-            return logs
-
-        self._logs = at_once(originals, lambda: _copies(destination, units, parts))
-
-    def count(self) -> dict[int, ClaimCounts]:
-        """See UnitReader."""
-        by_claim: dict[int, ClaimCounts] = {}
-        for unit, contents in _contents(self._units, self._logs):
-            gaps = any(map(self._has_gaps, unit.pair.sources))
-            for claim, windows in unit.windows.items():
-                read = aligned(windows, contents.landmark_runs)
-                counts = contents.counts(read, contents.progress)
-                by_claim[claim] = ClaimCounts(counts, read, not contents.headers_changed, gaps)
-        return by_claim
-
-    def _has_gaps(self, extent: dealing.Extent) -> bool:
-        records, end = self._logs[0].get(extent.partition, []), extent.open_end or extent.end
-        low, high = (bisect.bisect_left(records, offset, key=_offset) for offset in (extent.start, end))
-        return high - low < end - extent.start
+def _has_gaps(extent: dealing.Extent, records: t.Sequence[Record]) -> bool:
+    end = extent.open_end or extent.end
+    low, high = (bisect.bisect_left(records, offset, key=_offset) for offset in (extent.start, end))
+    return high - low < end - extent.start
 
 
 def with_aborted_copies(
@@ -174,16 +163,19 @@ def _read(connection: Connection, spans: _Spans, parts: tuple[str, ...], *, comm
     return dict(logs)
 
 
-@contextlib.contextmanager
-def on_spark(
+_ByUnit = t.Mapping[int, t.Mapping[int, Windows]]  # by the number of the unit and by claim
+_Answers = dict[int, verify_job.PairCounts]
+
+
+def count_on_spark(
     spark: SparkSession,
     source: Connection,
     destination: Connection,
     units: t.Sequence[PartitionUnit],
     parts: tuple[str, ...],
     reach: int | None,
-) -> t.Iterator[UnitReader]:
-    """Reads and counts on Spark. reach: how far the windows go; None for whole logs. Raises what scan_frame() does."""
+) -> dict[int, ClaimCounts]:
+    """As count_in_process(). reach: how far the windows go; None for whole logs."""
     pairs = [unit.pair for unit in units]
     read, layout = dealing.shared(pairs)
     lossy = [number for number, unit in enumerate(units) if unit.is_lossy and unit.match_on.timestamp]
@@ -195,9 +187,7 @@ def on_spark(
     with kept(dealing.read_contents(spark, source, destination, read, of_read, parts)) as frame:
         edges = seen_edges(frame, layout, lossy)
 
-        def count(
-            of: t.Mapping[int, t.Mapping[int, Windows]], known: t.Mapping[int, verify_job.PairCounts], sample: bool
-        ) -> dict[int, verify_job.PairCounts]:
+        def ask(of: _ByUnit, known: t.Mapping[int, verify_job.PairCounts], sample: bool) -> _Answers:
             step = max(1, (reach or 0) // _SAMPLE) if sample else None
             asked = {
                 number: verify_job.PairClaims(
@@ -210,41 +200,36 @@ def on_spark(
             }
             return verify_job.count_claims(frame, layout, places, asked, edges) if asked else {}
 
-        yield _OnSpark(units, count)
+        return _asked_twice(units, ask)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _OnSpark:
-    units: t.Sequence[PartitionUnit]
-    ask: t.Callable[..., dict[int, verify_job.PairCounts]]
-
-    def count(self) -> dict[int, ClaimCounts]:
-        """See UnitReader. What cannot be said before all tasks have told where logs end is asked in a second step."""
-        whole: dict[int, dict[int, Windows]] = {}
-        cut: dict[int, dict[int, Windows]] = {}
-        for number, unit in enumerate(self.units):
-            (whole if all(window.is_complete for window in unit.windows.values()) else cut)[number] = unit.windows
-        # What is lacking is first taken for still to come, and nothing consumed for it.
-        answers = self.ask({**whole, **{number: {} for number in cut}}, {}, bool(cut))
-        again = {
-            number: windows
-            for number, windows in whole.items()
-            if any(counts.to_come for counts in answers[number].counts.values())
-            or any(_lags(window, answers[number].progress) for window in windows.values())
-        }
-        for number, windows in cut.items():
-            runs = pair_runs(answers[number].landmarks)
-            again[number] = {claim: aligned(window, runs) for claim, window in windows.items()}
-        later = self.ask(again, answers, False)
-        return {
-            claim: ClaimCounts(
-                (later.get(number) or answers[number]).counts.get(claim, Counts()),
-                again.get(number, windows)[claim],
-                not answers[number].headers_changed,
-            )
-            for number, windows in {**whole, **cut}.items()
-            for claim in windows
-        }
+def _asked_twice(units: t.Sequence[PartitionUnit], ask: t.Callable[..., _Answers]) -> dict[int, ClaimCounts]:
+    """What cannot be said before all tasks have told where logs end is asked in a second step."""
+    whole: dict[int, dict[int, Windows]] = {}
+    cut: dict[int, dict[int, Windows]] = {}
+    for number, unit in enumerate(units):
+        (whole if all(window.is_complete for window in unit.windows.values()) else cut)[number] = unit.windows
+    # What is lacking is first taken for still to come, and nothing consumed for it.
+    answers = ask({**whole, **{number: {} for number in cut}}, {}, bool(cut))
+    again = {
+        number: windows
+        for number, windows in whole.items()
+        if any(counts.to_come for counts in answers[number].counts.values())
+        or any(_lags(window, answers[number].progress) for window in windows.values())
+    }
+    for number, windows in cut.items():
+        runs = pair_runs(answers[number].landmarks)
+        again[number] = {claim: aligned(window, runs) for claim, window in windows.items()}
+    later = ask(again, answers, False)
+    return {
+        claim: ClaimCounts(
+            (later.get(number) or answers[number]).counts.get(claim, Counts()),
+            again.get(number, windows)[claim],
+            not answers[number].headers_changed,
+        )
+        for number, windows in {**whole, **cut}.items()
+        for claim in windows
+    }
 
 
 def _lags(windows: Windows, progress: ToolProgress) -> bool:
