@@ -13,7 +13,6 @@ import dataclasses
 import http.client
 import json
 import ssl
-import threading
 import time
 import typing as t
 import urllib.error
@@ -21,6 +20,7 @@ import urllib.parse
 import urllib.request
 
 from .._model.addresses import HIDDEN, check_url
+from .._model.background import in_time
 from .._model.errors import ConnectionFailed
 from .._model.visible_text import shortened
 
@@ -30,7 +30,6 @@ _SHOWN = 500  # characters of a refusal
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 2.0  # seconds
 # RFC 9110, RFC 6585 and RFC 8470: timeout, conflict, too early, too many requests, internal error, and what gateways answer.
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-_T = t.TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
@@ -136,7 +135,9 @@ def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, co
     if endpoint.credentials is not None:
         headers["Authorization"] = f"Basic {endpoint.credentials}"
     try:
-        answer = _within(endpoint.seconds, lambda: _exchanged(endpoint, method, url, headers, body))
+        # No timeout of a socket bounds the whole: a name is looked up, TLS is agreed upon and headers are read, each by as many
+        # waits as the other side likes.
+        answer = in_time(endpoint.seconds, lambda: _exchanged(endpoint, method, url, headers, body))
     except Exception as exc:  # "whatever": a hostile server finds what no list of exceptions names
         raise ConnectionFailed(
             "cannot connect", cluster=endpoint.name, why=_reason(endpoint, exc), remedy="check the address"
@@ -207,28 +208,6 @@ def _content(endpoint: Endpoint, response: t.Any, end: float) -> bytes:
 
 class _Unfit(Exception):
     """Says in a clause why an answer is not read on."""
-
-
-def _within(seconds: float, act: t.Callable[[], _T]) -> _T:
-    """The result of act(), which has that many seconds; then it is left to itself, for no timeout of a socket bounds the whole.
-
-    Also names are looked up, TLS is agreed upon and headers are read meanwhile, each by as many waits as the other side likes.
-    """
-    results: list[_T] = []
-    errors: list[Exception] = []
-
-    def run() -> None:
-        try:
-            results.append(act())
-        except Exception as exc:  # noqa: BLE001 - it is raised again, in the thread that waits
-            errors.append(exc)
-
-    thread = threading.Thread(target=run, name="streamshift-http", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if results:
-        return results[0]
-    raise errors[0] if errors else TimeoutError()
 
 
 def _reason(endpoint: Endpoint, exc: BaseException) -> str:

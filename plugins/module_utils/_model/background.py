@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What is done again and again beside the main work, and what is done at the same time."""
+"""What is done again and again beside the main work, what is done at the same time, and what is waited for only so long."""
 
 from __future__ import annotations
 
@@ -40,3 +40,20 @@ def at_once(first: t.Callable[[], _First], second: t.Callable[[], _Second]) -> t
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         done = pool.submit(first), pool.submit(second)
     return done[0].result(), done[1].result()
+
+
+def in_time(seconds: float, act: t.Callable[[], _First]) -> _First:
+    """The result of act(), or what it raises. After so many seconds, TimeoutError is raised, and act() is left to itself.
+
+    For calls that have no timeout of their own, or do not keep to it.
+    """
+    done: concurrent.futures.Future[_First] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            done.set_result(act())
+        except Exception as exc:  # noqa: BLE001 - it is raised again, in the thread that waits
+            done.set_exception(exc)
+
+    threading.Thread(target=run, daemon=True).start()
+    return done.result(seconds)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import threading
 import time
 import typing as t
 
+from .._model.background import in_time
 from .._model.connection import Connection
 from .._model.errors import BrokerError, MigrationError
 from .._model.group_state import CommittedOffset
@@ -173,25 +173,14 @@ class Transactions:
         librdkafka ignores the time that it is given for sending offsets, and may never find a coordinator again that has died
         meanwhile: https://github.com/confluentinc/librdkafka/issues/5456, 5511.
         """
-        raised: list[KafkaException] = []
-
-        def run() -> None:
-            try:
-                ask()
-            except KafkaException as exc:
-                raised.append(exc)
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        thread.join(_WAIT_SECONDS + _HANGS_SECONDS)
-        if thread.is_alive():
+        try:
+            in_time(_WAIT_SECONDS + _HANGS_SECONDS, ask)
+        except TimeoutError:
             raise BrokerError(
                 f"a transaction was not ended within {_WAIT_SECONDS:.0f} s",
                 cluster=str(self._destination),
                 remedy="see whether its brokers are alive, and run again: the copy goes on where it has ended",
-            )
-        if raised:
-            raise raised[0]
+            ) from None
 
     def _asked(self, ask: t.Callable[[], t.Any], what: str) -> None:
         try:
