@@ -26,16 +26,6 @@ from .scanning import Range
 from .whole_ranges import READ_COMMITTED, messages
 
 
-class CopiedSoFar(t.NamedTuple):
-    """How far a copy has come.
-
-    other: the first destination offset whose record is not the one that comes next at the source.
-    """
-
-    progress: Progress
-    other: int | None
-
-
 def rebuilt(
     source: Connection, destination: Connection, ranges: t.Iterable[tuple[BacklogRange, int]]
 ) -> t.Iterator[Progress]:
@@ -43,20 +33,9 @@ def rebuilt(
 
     Raises Refused where anything but the copy stands there from its begin on, and names the first such offset.
     """
-    with open_readers(source, destination) as (source_reader, destination_reader):
+    with open_readers(source, destination) as readers:
         for backlog_range, end in ranges:
-            standing = compared(source_reader, destination_reader, backlog_range, end)
-            if standing.other is not None:
-                raise Refused(
-                    f"the record at offset {standing.other} is not the one that the copy would have written there, and the "
-                    "progress cannot be rebuilt",
-                    cluster=str(destination),
-                    why=f"what comes next at the source is {backlog_range.source} from offset {standing.progress.position} on",
-                    remedy=f"{begin_anew()}; or copy to other topics ({option_name('topic_map')}) from another directory",
-                    **backlog_range.destination._asdict(),
-                    kind=FailureKind.PROGRESS_LOST,
-                )
-            yield standing.progress
+            yield _rebuilt(*readers, backlog_range, end)
 
 
 class ClusterReader(t.NamedTuple):
@@ -76,7 +55,7 @@ def open_readers(source: Connection, destination: Connection) -> t.Iterator[tupl
         yield ClusterReader(source, source_consumer), ClusterReader(destination, destination_consumer)
 
 
-def compared(source: ClusterReader, destination: ClusterReader, backlog_range: BacklogRange, end: int) -> CopiedSoFar:
+def _rebuilt(source: ClusterReader, destination: ClusterReader, backlog_range: BacklogRange, end: int) -> Progress:
     """Hold what stands at the destination from the begin of a range to `end` against the source's records, one by one."""
     progress = Progress(backlog_range.start)
     due = list(backlog_range.boundaries)
@@ -85,14 +64,22 @@ def compared(source: ClusterReader, destination: ClusterReader, backlog_range: B
     for copy in copies:
         original = next(originals, None)
         if original is None or _content(original, written=True) != _content(copy):
-            return CopiedSoFar(progress, copy.offset())
+            raise Refused(
+                f"the record at offset {copy.offset()} is not the one that the copy would have written there, and the "
+                "progress cannot be rebuilt",
+                cluster=str(destination.connection),
+                why=f"what comes next at the source is {backlog_range.source} from offset {progress.position} on",
+                remedy=f"{begin_anew()}; or copy to other topics ({option_name('topic_map')}) from another directory",
+                **backlog_range.destination._asdict(),
+                kind=FailureKind.PROGRESS_LOST,
+            )
         while due and due[0] <= original.offset():
             progress.places[due.pop(0)] = copy.offset()
         progress.position, progress.next = original.offset() + 1, copy.offset() + 1
         progress.records += 1
         progress.bytes += len(original.key() or b"") + len(original.value() or b"")
         progress.without_timestamp += original.timestamp()[1] == 0
-    return CopiedSoFar(progress, None)
+    return progress
 
 
 class LastGroup(t.NamedTuple):

@@ -13,14 +13,12 @@ from .._model.copy_progress import Progress, all_metadata, progress_from_commits
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
 from .._records.copied_so_far import LastGroup, open_readers, range_differences, rebuilt
-from .on_workers import on_workers
+from .on_workers import dealt, on_workers
 from .scan_job import parallel_tasks
 from .shipping import portable
 
 if t.TYPE_CHECKING:
     from .spark_library import SparkSession
-
-_T = t.TypeVar("_T")
 
 
 def rebuild(
@@ -43,7 +41,8 @@ def rebuild(
             yield json.dumps([number, progress.position, all_metadata(progress, backlog_range.boundaries)])
 
     ends_and_progress: dict[TopicPartition, tuple[int, Progress]] = {}
-    for line in on_workers(spark, _dealt(spark, list(enumerate(lost))), rebuild_share):
+    shares = dealt(list(enumerate(lost)), lambda item: item[1][1] - item[1][0].begin, parallel_tasks(spark))
+    for line in on_workers(spark, shares, rebuild_share):
         number, position, kept = json.loads(line)
         backlog_range, end = lost[number]
         commits = [None if text is None else CommittedOffset(position, text) for text in kept]
@@ -71,10 +70,5 @@ def compare(
             for compared in share:
                 yield from range_differences(*readers, compared.range, compared.start, compared.end, compared.last)
 
-    return sorted(on_workers(spark, _dealt(spark, wanted), compare_share))
-
-
-def _dealt(spark: SparkSession, items: t.Sequence[_T]) -> list[t.Sequence[_T]]:
-    """As many shares as tasks run at a time, and none of them empty."""
-    tasks = min(len(items), parallel_tasks(spark))
-    return [items[number::tasks] for number in range(tasks)]
+    shares = dealt(wanted, lambda compared: compared.end - compared.range.begin, parallel_tasks(spark))
+    return sorted(on_workers(spark, shares, compare_share))

@@ -24,13 +24,13 @@ if t.TYPE_CHECKING:
     from py4j.protocol import Py4JError
     from pyspark import SparkContext, StatusTracker, StorageLevel
     from pyspark.errors import PySparkException
-    from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
+    from pyspark.sql import DataFrame, SparkSession
 
 HOMES = {
     "Py4JError": "py4j.protocol",
     "PySparkException": "pyspark.errors",
     **dict.fromkeys(("SparkContext", "StatusTracker", "StorageLevel"), "pyspark"),
-    **dict.fromkeys(("Column", "DataFrame", "SparkSession", "Window", "functions"), "pyspark.sql"),
+    **dict.fromkeys(("DataFrame", "SparkSession"), "pyspark.sql"),
 }
 
 
@@ -39,9 +39,7 @@ def __getattr__(name: str) -> t.Any:
     if name not in HOMES:
         raise AttributeError(name)
     try:
-        home = importlib.import_module(HOMES[name])
-        # As "from home import name" does it.
-        attribute = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{HOMES[name]}.{name}")
+        attribute = getattr(importlib.import_module(HOMES[name]), name)
     except ImportError as exc:
         attribute = stand_ins(exc)(name)
     globals()[name] = attribute

@@ -35,7 +35,7 @@ def cores(spark: SparkSession, name: str, log: Path) -> int:
     with deadline(APPEAR_WITHIN, spark.interruptAll) as passed:
         try:
             lacking = [row[0] for row in spark.range(0, 1, 1, 1).mapInArrow(_lacking, "lacks string").collect()]
-            parallel = spark.range(10_000).select(spark_library.functions.spark_partition_id()).distinct().count()
+            parallel = spark.range(10_000).selectExpr("spark_partition_id()").distinct().count()
         except spark_library.errors():
             if passed.is_set():
                 raise no_worker(name, log) from None

@@ -41,13 +41,9 @@ class Replicator:
 
 
 class Stored(t.NamedTuple):
-    """offsets: of the last record that was copied, by the source's partition. others: connectors that the topic also holds.
-
-    unknown: how many keys are of no connector at all.
-    """
+    """offsets: of the last record that was copied, by the source's partition. unknown: how many keys are of no connector."""
 
     offsets: Offsets
-    others: tuple[str, ...]
     unknown: int
 
 
@@ -138,9 +134,7 @@ def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
             why=holds,
             remedy="correct the connector's name or the topic",
         )
-    return Stored(
-        {partition: candidates[0][1] for partition, candidates in stored_at.items()}, tuple(sorted(others)), unknown
-    )
+    return Stored({partition: candidates[0][1] for partition, candidates in stored_at.items()}, unknown)
 
 
 def consumed_by(source: Connection, group: str) -> Offsets:
