@@ -7,7 +7,7 @@ Each task counts the contents that it has, and the driver puts together what all
 
 from __future__ import annotations
 
-import itertools
+import bisect
 import json
 import typing as t
 
@@ -73,10 +73,8 @@ def pairs_of(
 
 
 def _numbers(pairs: t.Sequence[int]) -> dict[int, range]:
-    """The numbers of each pair's partitions, which follow one another."""
-    numbers = itertools.groupby(range(len(pairs)), pairs.__getitem__)
-    several = ((pair, list(partition_numbers)) for pair, partition_numbers in numbers)
-    return {pair: range(partition_numbers[0], partition_numbers[-1] + 1) for pair, partition_numbers in several}
+    """The numbers of each pair's partitions. pairs: the pair of each partition, ascending."""
+    return {pair: range(bisect.bisect_left(pairs, pair), bisect.bisect_right(pairs, pair)) for pair in pairs}
 
 
 def said(

@@ -22,7 +22,6 @@ from .worker_lost import Edges, left_in
 from .worker_packing import Layout
 
 if t.TYPE_CHECKING:
-    import numpy
     import pyarrow
 
     from .spark_library import DataFrame
@@ -53,17 +52,9 @@ class PairCounts(t.NamedTuple):
     headers_changed: bool = False
 
 
-class Places(t.NamedTuple):
-    """For each number of the two axes of a layout, the number of the partition among those of a claim."""
-
-    source: tuple[int, ...]
-    destination: tuple[int, ...]
-
-
 def count_claims(
     frame: DataFrame,
     layout: Layout,
-    places: Places,
     asked: t.Mapping[int, PairClaims],
     edges: Edges | None = None,
 ) -> dict[int, PairCounts]:
@@ -71,19 +62,18 @@ def count_claims(
 
     frame: as contents.read_contents() makes it, kept. edges: see worker_lost.edges_of().
     """
-    return summed_claims(texts_of(frame, lambda batches: answers(batches, layout, places, asked, edges)), asked)
+    return summed_claims(texts_of(frame, lambda batches: answers(batches, layout, asked, edges)), asked)
 
 
 def answers(
     batches: t.Iterable[pyarrow.RecordBatch],
     layout: Layout,
-    places: Places,
     asked: t.Mapping[int, PairClaims],
     edges: Edges | None = None,
 ) -> list[str]:
     """What one task has to say: a text for each pair."""
     records = left_in(worker_packing.unpack(batches, layout), edges)
-    contents = _contents(records, layout, places, asked)
+    contents = _contents(records, layout, asked)
     return [json.dumps((pair, *_answer(pair_contents, asked[pair]))) for pair, pair_contents in contents]
 
 
@@ -120,7 +110,7 @@ def _answer(contents: Contents, asked: PairClaims) -> tuple[list[t.Any], list[t.
 
 
 def _contents(
-    records: worker_packing.Records, layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]
+    records: worker_packing.Records, layout: Layout, asked: t.Mapping[int, PairClaims]
 ) -> t.Iterator[tuple[int, Contents]]:
     """The contents of a task, by pair."""
     import numpy as np
@@ -136,7 +126,7 @@ def _contents(
         ]
     )
     groups = worker_packing.grouped(records, full)
-    positions, offsets = _positions(records, layout, places)
+    positions, offsets = _positions(records, layout)
     with_headers = records.with_headers
     for rows in rows_by_pair(records, groups):
         claims = asked.get(rows.pair)
@@ -183,19 +173,25 @@ def _contents(
         yield rows.pair, contents
 
 
-def _positions(
-    records: worker_packing.Records, layout: Layout, places: Places
-) -> tuple[numpy.ndarray[t.Any, t.Any], numpy.ndarray[t.Any, t.Any]]:
+def _positions(records: worker_packing.Records, layout: Layout) -> tuple[worker_packing.Column, worker_packing.Column]:
     """Of each record the number of its partition among the claim's, and its offset."""
     import numpy as np
 
     positions, offsets = np.empty_like(records.places), np.empty_like(records.places)
     sides: tuple[tuple[slice, Axis, tuple[int, ...]], ...] = (
-        (slice(0, records.sources), layout.source, places.source),
-        (slice(records.sources, None), layout.destination, places.destination),
+        (slice(0, records.sources), layout.source, layout.source_pairs),
+        (slice(records.sources, None), layout.destination, layout.destination_pairs),
     )
-    for rows, axis, claim_numbers in sides:
+    for rows, axis, pairs in sides:
         numbers = records.places[rows] // axis.step
-        positions[rows] = np.array(claim_numbers, np.int64)[numbers]
+        positions[rows] = numbers_in_pairs(pairs)[numbers]
         offsets[rows] = records.places[rows] - numbers * axis.step + np.array(axis.starts, np.int64)[numbers]
     return positions, offsets
+
+
+def numbers_in_pairs(pairs: t.Sequence[int]) -> worker_packing.Column:
+    """The number of each partition among those of its pair, as its claims number them. pairs: the pair of each, ascending."""
+    import numpy as np
+
+    of = np.array(pairs, np.int64)
+    return np.arange(len(of)) - np.searchsorted(of, of)

@@ -176,13 +176,8 @@ def count_on_spark(
     reach: int | None,
 ) -> dict[int, ClaimCounts]:
     """As count_in_process(). reach: how far the windows go; None for whole logs."""
-    pairs = [unit.pair for unit in units]
-    read, layout = dealing.shared(pairs)
+    read, layout = dealing.shared([unit.pair for unit in units])
     lossy = [number for number, unit in enumerate(units) if unit.is_lossy and unit.match_on.timestamp]
-    places = verify_job.Places(
-        tuple(place for pair in pairs for place, _extent in enumerate(pair.sources)),
-        tuple(place for pair in pairs for place, _extent in enumerate(pair.destinations)),
-    )
     of_read = dealing.layout_of(read, timestamps=True)
     with kept(dealing.read_contents(spark, source, destination, read, of_read, parts)) as frame:
         edges = seen_edges(frame, layout, lossy)
@@ -198,7 +193,7 @@ def count_on_spark(
                 )
                 for number, windows in of.items()
             }
-            return verify_job.count_claims(frame, layout, places, asked, edges) if asked else {}
+            return verify_job.count_claims(frame, layout, asked, edges) if asked else {}
 
         return _asked_twice(units, ask)
 

@@ -29,8 +29,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_f
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.verify_job import (
     PairClaims,
-    Places,
     answers,
+    numbers_in_pairs,
     summed_claims,
 )
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
@@ -76,7 +76,6 @@ def test_tasks_together_count_what_one_process_counts(
 ) -> None:
     extent = Extent(TopicPartition("t", 0), 0, 0)
     layout = layout_of([LogPair((extent,), (extent,)) for _world in worlds], timestamps=True)
-    places = Places((0,) * len(worlds), (0,) * len(worlds))
     tasks = by_hand.chunks(layout, *([records_of(world[side]) for world in worlds] for side in (0, 1)), buckets)
     windows = {
         number: Windows((window(committed, 0, END, reach),), (window(offset, 0, END, reach),))
@@ -84,7 +83,7 @@ def test_tasks_together_count_what_one_process_counts(
     }
 
     def count(asked: dict[int, PairClaims]) -> t.Any:
-        return summed_claims((text for task in tasks for text in answers(task, layout, places, asked)), asked)
+        return summed_claims((text for task in tasks for text in answers(task, layout, asked)), asked)
 
     nothing, how = ToolProgress.none(), MatchOn() if timestamps else MatchOn(("key", "value"))
     first = count({pair: PairClaims(how, {}, nothing, 1) for pair in range(len(worlds))})
@@ -106,6 +105,10 @@ def test_tasks_together_count_what_one_process_counts(
             assert counts is not None or not any(expected)
             if counts is not None:
                 assert [bool(spot) for spot in counts[NUMBERS:]] == [bool(spot) for spot in expected[NUMBERS:]]
+
+
+def test_partitions_are_numbered_within_their_pair_as_a_claim_lists_them() -> None:
+    assert numbers_in_pairs((0, 0, 0, 1, 2, 2)).tolist() == [0, 1, 2, 0, 0, 1]
 
 
 STABLE = 15  # from here on, a transaction is open at the source
