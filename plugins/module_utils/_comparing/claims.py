@@ -220,22 +220,14 @@ _Slices = dict[tuple[int, int], list[_Slice]]  # by the partition, and the one o
 
 def _last(slices: _Slices, place: int, default: int) -> int:
     """After this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
-    offsets = [
-        _nth(pair_slices, -1 - _number(pair_slices) // _OUTERMOST) + 1
-        for (at, _other), pair_slices in slices.items()
-        if at == place
-    ]
-    return min(offsets, default=default)
+    of_place = (each for (at, _other), each in slices.items() if at == place)
+    return min((_nth(each, -1 - _number(each) // _OUTERMOST) + 1 for each in of_place), default=default)
 
 
 def _first(slices: _Slices, place: int, default: int) -> int:
     """Before this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
-    offsets = [
-        _nth(pair_slices, _number(pair_slices) // _OUTERMOST)
-        for (at, _other), pair_slices in slices.items()
-        if at == place
-    ]
-    return max(offsets, default=default)
+    of_place = (each for (at, _other), each in slices.items() if at == place)
+    return max((_nth(each, _number(each) // _OUTERMOST) for each in of_place), default=default)
 
 
 def _number(slices: t.Iterable[_Slice]) -> int:

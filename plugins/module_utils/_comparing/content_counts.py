@@ -60,25 +60,23 @@ _LOW, _AT, _HIGH, _NEAR = (operator.attrgetter(name) for name in ("low", "at", "
 _Edge = t.Callable[[Window], int]
 
 
+def _bounds(ascending: list[int], window: Window, start: _Edge | None, end: _Edge) -> tuple[int, int]:
+    """Which of the offsets stand between two edges of their window: [low, high). None: from the first one on."""
+    low = bisect.bisect_left(ascending, start(window)) if start else 0
+    return low, bisect.bisect_left(ascending, end(window), low)
+
+
 def _number(offsets: Offsets, windows: t.Sequence[Window], start: _Edge | None, end: _Edge) -> int:
-    """How many of the offsets stand between two edges of their windows; None: from the first one on."""
-    return sum(
-        max(
-            0,
-            bisect.bisect_left(ascending, end(windows[place]))
-            - (bisect.bisect_left(ascending, start(windows[place])) if start else 0),
-        )
-        for place, ascending in offsets.items()
-    )
+    """How many of the offsets stand there."""
+    bounds = (_bounds(ascending, windows[place], start, end) for place, ascending in offsets.items())
+    return sum(high - low for low, high in bounds)
 
 
 def _between(offsets: Offsets, windows: t.Sequence[Window], start: _Edge, end: _Edge) -> list[PlaceInClaim]:
     return [
         (place, offset)
         for place, ascending in sorted(offsets.items())
-        for offset in ascending[
-            bisect.bisect_left(ascending, start(windows[place])) : bisect.bisect_left(ascending, end(windows[place]))
-        ]
+        for offset in ascending[slice(*_bounds(ascending, windows[place], start, end))]
     ]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from .._model.notes import Note, NoteKind
-from .._model.progress import counted
+from .._model.progress import are, counted
 from .._model.report import Finding, Flaw, ProblemKind
 from .._model.verdicts import Absent, deleted_before
 from .claims import Claim, Windows
@@ -116,17 +116,7 @@ def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
     """Is nothing in common where both logs have records, and more of them than the plan lets come again?"""
     source_offsets = sum(max(0, window.high - window.at) for window in windows.source)
     destination_offsets = sum(max(0, window.high - window.at) for window in windows.destination)
-    nothing = not any(
-        (
-            counts.compared,
-            counts.skipped,
-            counts.repeated,
-            counts.pending,
-            counts.absent,
-            counts.recopied,
-            counts.aborted,
-        )
-    )
+    nothing = not any(counts._replace(to_come=0, destination_only=0, doubtful=0))
     return windows.is_cut_above and nothing and source_offsets > 0 and destination_offsets > (claim.repeats or 0)
 
 
@@ -207,8 +197,7 @@ def _expired_clause(claim: Claim, windows: Windows) -> str:
 
 
 def _records(number: int, kind: str) -> str:
-    noun = f"{kind} record".strip()
-    return f"1 {noun} is" if number == 1 else f"{number:,} {noun}s are"
+    return f"{counted(number, f'{kind} record'.strip())} {are(number)}"
 
 
 def _offsets(claim: Claim) -> str:
