@@ -75,8 +75,11 @@ class Given:
         return bool(boolean(self.get(option, False), strict=False))
 
     def number(self, option: str) -> float:
-        """The value of such a variable that is a number, 0 where it is none."""
-        return number(self.get(option))
+        """The value of such a variable that is a number, maybe as a text; 0 for what is none."""
+        try:
+            return float(self.get(option))
+        except (TypeError, ValueError):
+            return 0
 
     def changed(self) -> dict[str, t.Any]:
         """{variable: value} of those that have another value than their default, sorted."""
@@ -92,14 +95,6 @@ class Given:
 def converted(option: t.Mapping[str, t.Any], value: t.Any) -> t.Any:
     """A value of the right type, as Ansible gives it to a module. One of another type stays as it is."""
     return ArgumentSpecValidator({"it": dict(option)}).validate({"it": value}).validated_parameters.get("it")
-
-
-def number(value: t.Any) -> float:
-    """A number as a user gives it, maybe as a text; 0 for what is none."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return 0
 
 
 class HostCluster(t.NamedTuple):

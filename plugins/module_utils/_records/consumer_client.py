@@ -65,18 +65,17 @@ def client_configuration(connection: Connection) -> dict[str, t.Any]:
     }
     _check_login(connection)
     if connection.uses_tls:
-        config |= _given(
-            {
-                "ssl.ca.location": connection.ssl_cafile,
-                "ssl.ca.pem": connection.ssl_ca,
-                "ssl.certificate.location": connection.ssl_certfile,
-                "ssl.certificate.pem": connection.ssl_cert,
-                # A file or text may hold the key as well.
-                "ssl.key.location": connection.ssl_keyfile or connection.ssl_certfile,
-                "ssl.key.pem": connection.ssl_key or connection.ssl_cert,
-                "ssl.key.password": connection.ssl_key_password,
-            }
-        )
+        certificates = {
+            "ssl.ca.location": connection.ssl_cafile,
+            "ssl.ca.pem": connection.ssl_ca,
+            "ssl.certificate.location": connection.ssl_certfile,
+            "ssl.certificate.pem": connection.ssl_cert,
+            # A file or text may hold the key as well.
+            "ssl.key.location": connection.ssl_keyfile or connection.ssl_certfile,
+            "ssl.key.pem": connection.ssl_key or connection.ssl_cert,
+            "ssl.key.password": connection.ssl_key_password,
+        }
+        config |= {name: value for name, value in certificates.items() if value is not None}
         config["ssl.endpoint.identification.algorithm"] = "https" if connection.ssl_check_hostname else "none"
     if connection.uses_sasl:
         config["sasl.mechanism"] = connection.sasl_mechanism
@@ -266,7 +265,3 @@ def _token_callback(connection: Connection) -> t.Callable[[str], tuple[str, floa
         return value, time.time() + seconds, "", source.extensions
 
     return token
-
-
-def _given(properties: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    return {name: value for name, value in properties.items() if value is not None}

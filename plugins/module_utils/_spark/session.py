@@ -8,6 +8,7 @@ Only this file knows the difference, and only it uses what Spark Connect lacks (
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import socket
 import subprocess
@@ -131,14 +132,7 @@ def _silence(address: tuple[str, int], seconds: float) -> str | None:
 def session_on_demand(options: SparkOptions, say: Say = silent) -> t.Iterator[t.Callable[[], SparkSession]]:
     """One session for all who ask for it within the block, opened when the first of them does; see open_session()."""
     with contextlib.ExitStack() as stack:
-        opened: list[SparkSession] = []
-
-        def session() -> SparkSession:
-            if not opened:
-                opened.append(stack.enter_context(open_session(options, say)))
-            return opened[0]
-
-        yield session
+        yield functools.cache(lambda: stack.enter_context(open_session(options, say)))
 
 
 @contextlib.contextmanager

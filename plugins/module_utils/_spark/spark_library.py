@@ -58,14 +58,9 @@ def errors() -> tuple[type[Exception], ...]:
 logging.getLogger().addFilter(lambda record: "py4j" not in Path(record.pathname).parts)
 
 
-def problems() -> list[str]:
-    """One clause for each library that is missing, too old or too new."""
-    return unmet(SPARK)
-
-
 def check_packages() -> None:
     """Raise InvalidInput that names what this Python lacks."""
-    if found := problems():
+    if found := unmet(SPARK):
         raise InvalidInput(
             f"Spark cannot be used: {', '.join(found)} for {sys.executable}",
             remedy="install the collection's requirements there (pip install -r requirements-spark.txt)",

@@ -126,24 +126,27 @@ def _seen(records: Records, layout: Layout) -> dict[int, KeptTimes]:
     has_other[timed.contents[timed.other]] = True
     without = timed.lacking & has_other[timed.contents] if len(timed.rows) else timed.lacking
 
-    def furthest(which: Flags, step: int, better: t.Any) -> dict[int, int]:
-        places = np.sort(records.places[timed.rows[which]])
-        numbers = places // step
-        at = np.searchsorted(numbers, np.unique(numbers), "left" if better is min else "right") - (better is max)
-        return dict(zip(numbers[at].tolist(), places[at].tolist(), strict=True))
+    def furthest(which: Flags, step: int, side: t.Literal["left", "right"]) -> dict[int, int]:
+        places = records.places[timed.rows[which]]
+        return _outermost(places // step, places, side)
 
-    def by_pair(which: Flags, better: t.Any) -> dict[int, int]:
-        order = np.lexsort((timed.times[which], pairs[which]))
-        of, times = pairs[which][order], timed.times[which][order]
-        at = np.searchsorted(of, np.unique(of), "left" if better is min else "right") - (better is max)
-        return dict(zip(of[at].tolist(), times[at].tolist(), strict=True))
-
-    oldest, youngest = by_pair(~timed.is_copy, min), by_pair(timed.other, max)
+    oldest = _outermost(pairs[~timed.is_copy], timed.times[~timed.is_copy], "left")
+    youngest = _outermost(pairs[timed.other], timed.times[timed.other], "right")
     kept_times = {pair: KeptTimes({}, {}, {}, time, youngest.get(pair, -math.inf)) for pair, time in oldest.items()}
-    for number, place in furthest(timed.copied, layout.source.step, max).items():
+    for number, place in furthest(timed.copied, layout.source.step, "right").items():
         kept_times[layout.source_pairs[number]].last_own[number] = place
-    for number, place in furthest(without, layout.source.step, min).items():
+    for number, place in furthest(without, layout.source.step, "left").items():
         kept_times[layout.source_pairs[number]].first_without[number] = place
-    for number, place in furthest(timed.own, layout.destination.step, max).items():
+    for number, place in furthest(timed.own, layout.destination.step, "right").items():
         kept_times[layout.destination_pairs[number]].last_copy[number] = place
     return kept_times
+
+
+def _outermost(keys: Column, values: Column, side: t.Literal["left", "right"]) -> dict[int, int]:
+    """For each key its lowest value (left), or its highest one (right)."""
+    import numpy as np
+
+    order = np.lexsort((values, keys))
+    keys, values = keys[order], values[order]
+    at = np.searchsorted(keys, np.unique(keys), side) - (side == "right")
+    return dict(zip(keys[at].tolist(), values[at].tolist(), strict=True))

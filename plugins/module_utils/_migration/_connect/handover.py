@@ -113,7 +113,15 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
             for partition, offset in changes.items()
         )
         save(prepared)
-        _write(prepared, changes, store, stored.misplaced, save)
+        store.write(changes, stored.misplaced)
+        now = check_read_back(store, changes)
+        save(
+            prepared.merged(
+                entry._replace(after=now.get(entry.partition))
+                for entry in prepared.entries
+                if entry.partition in changes
+            )
+        )
     elif save is not None and receipt != known:
         save(receipt)
     return done
@@ -162,7 +170,7 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
         if changes:  # until it is known that they are stored, they do not count as copied since
             save(receipt.merged(concerned[partition].undoing() for partition in changes))
             store.write(changes, ())
-            check_read_back(store, changes, str(store))
+            check_read_back(store, changes)
         save(cleared)
     notes = [
         *excluded(topics=chosen.left_out),
@@ -176,22 +184,6 @@ def _entry(partition: TopicPartition, offset: int, stored: int | None, earlier: 
     if earlier is None or earlier.written is None or earlier.is_replaced(stored):
         return ConnectEntry(partition, stored, offset, None)
     return earlier._replace(written=offset)
-
-
-def _write(
-    receipt: ConnectReceipt,
-    changes: t.Mapping[TopicPartition, int | None],
-    store: Store,
-    misplaced: t.Sequence[tuple[TopicPartition, bytes]],
-    save: Save,
-) -> None:
-    store.write(changes, misplaced)
-    stored = check_read_back(store, changes, str(store))
-    save(
-        receipt.merged(
-            entry._replace(after=stored.get(entry.partition)) for entry in receipt.entries if entry.partition in changes
-        )
-    )
 
 
 def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:

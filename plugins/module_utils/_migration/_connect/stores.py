@@ -71,19 +71,19 @@ def running_workers(connection: Connection) -> list[str]:
     return [name for name, reading in groups.read_groups(connection, listed).items() if reading.has_members]
 
 
-def check_read_back(store: Store, changes: Changes, cluster: str) -> dict[TopicPartition, int]:
+def check_read_back(store: Store, changes: Changes) -> dict[TopicPartition, int]:
     """What is stored now. Raises BrokerError where that is not what was written, or a misplaced key is left."""
     stored = store.read()
     for partition, offset in sorted(changes.items()):
         if stored.offsets.get(partition) != offset:
             raise BrokerError(
                 f"{partition} reads back as {stored.offsets.get(partition)}, and {offset} was written",
-                cluster=cluster,
+                cluster=str(store),
                 why="somebody else writes to it at the same time",
                 remedy="stop them, and run the same again",
                 kind=FailureKind.COMMIT_DIFFERS,
             )
     if stored.misplaced:
         holding, key = stored.misplaced[0]
-        raise BrokerError(f"{holding} holds the key {key!r}, which belongs in another partition", cluster=cluster)
+        raise BrokerError(f"{holding} holds the key {key!r}, which belongs in another partition", cluster=str(store))
     return stored.offsets
