@@ -38,7 +38,12 @@ from . import lockout
 from .survey import Survey
 
 _ANONYMOUS = "ANONYMOUS"  # org.apache.kafka.common.security.auth.KafkaPrincipal
-_READING = ("DESCRIBE", "DESCRIBE_CONFIGS", "READ")
+# What is about reading, of the operations that a resource has. Nobody reads a transactional id.
+_READING = {
+    TOPIC: ("DESCRIBE", "DESCRIBE_CONFIGS", "READ"),
+    GROUP: ("DESCRIBE", "READ"),
+    TRANSACTIONAL_ID: ("DESCRIBE",),
+}
 
 
 class Access(t.NamedTuple):
@@ -171,22 +176,13 @@ def _wanted(acl: Acl, options: PromotionOptions) -> list[Acl]:
 
 def _mirrored(acl: Acl) -> list[Acl]:
     """The ACLs of mirror: DENY ALL forbids only to read, so that nobody reads at the destination who must not at the source."""
+    operations = _READING[acl.resource]
     if acl.permission == DENY:
-        reading = [acl._replace(operation="READ")] if _is_legal(acl.resource, "READ") else []
+        reading = [acl._replace(operation="READ")] if "READ" in operations else []
         return {"WRITE": [], "ALL": reading}.get(acl.operation, [acl])
     if acl.operation == "ALL":
-        operations = (
-            _READING
-            if acl.resource == TOPIC
-            else tuple(operation for operation in _READING if operation != "DESCRIBE_CONFIGS")
-        )
-        return [acl._replace(operation=operation) for operation in operations if _is_legal(acl.resource, operation)]
-    return [acl] if acl.permission == ALLOW and acl.operation in _READING else []
-
-
-def _is_legal(resource: str, operation: str) -> bool:
-    """Nobody reads a transactional id."""
-    return resource != TRANSACTIONAL_ID or operation == "DESCRIBE"
+        return [acl._replace(operation=operation) for operation in operations]
+    return [acl] if acl.permission == ALLOW and acl.operation in operations else []
 
 
 def _for_principal(acl: Acl, options: PromotionOptions) -> Acl:

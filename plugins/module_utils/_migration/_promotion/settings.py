@@ -103,26 +103,29 @@ def check_overrides(overrides: t.Sequence[Override], topics: t.Collection[str]) 
     )
 
 
-def replicas_problem(topic: str, in_sync: str | None, replicas: int, is_new: bool, destination: str) -> Refused | None:
-    """What is wrong if more replicas have to be in sync than there are; None if nothing is, or nobody can tell.
+def check_replicas(topic: str, in_sync: str | None, replicas: int, is_new: bool, destination: str) -> None:
+    """Raise Refused where more replicas had to be in sync than there are: nothing could be written with acks=all.
 
-    in_sync: min.insync.replicas.
+    in_sync: min.insync.replicas, as far as it is known.
     """
-    if not takes_no_records(in_sync, replicas):
-        return None
-    return Refused(
-        f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}",
-        cluster=destination,
-        topic=topic,
-        why="producers with acks=all could write nothing",
-        remedy=ways(
-            ("overrides", f"give a lower number in {option_name('overrides')}"),
-            *([("replication_factor", f"set {option_name('replication_factor')} to at least that")] if is_new else []),
-            *([("", "create the topic yourself")] if is_new else []),
-            ("", "leave the topic out"),
-        ),
-        kind=FailureKind.INVALID_OPTION,
-    )
+    if takes_no_records(in_sync, replicas):
+        raise Refused(
+            f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}",
+            cluster=destination,
+            topic=topic,
+            why="producers with acks=all could write nothing",
+            remedy=ways(
+                ("overrides", f"give a lower number in {option_name('overrides')}"),
+                *(
+                    [("replication_factor", f"set {option_name('replication_factor')} to at least that")]
+                    if is_new
+                    else []
+                ),
+                *([("", "create the topic yourself")] if is_new else []),
+                ("", "leave the topic out"),
+            ),
+            kind=FailureKind.INVALID_OPTION,
+        )
 
 
 def _overridden(topic: str, overrides: t.Sequence[Override]) -> dict[str, str | None]:

@@ -85,7 +85,10 @@ def decide_topics(
             topics.append(_missing(pair, survey.brokers, options, notes))
         else:
             topics.append(_existing(pair, destination_state, use, options, notes, destination))
-        _check_replicas(topics[-1], destination_state, destination)
+        # How many the brokers' defaults would give a new topic is asked later, see trial.py.
+        replicas = topics[-1].replication_factor if destination_state is None else destination_state.replicas
+        in_sync = topics[-1].settings.get(IN_SYNC)
+        settings.check_replicas(name, in_sync and in_sync.after, replicas or 0, destination_state is None, destination)
     acl_changes = access.Access((), ())
     if options.acls is not Acls.NONE:
         acl_changes = access.acl_changes(survey, mapping, options)
@@ -198,17 +201,3 @@ def _grows(
         "after which records with a key go to other partitions",
         kind=FailureKind.TOPIC_UNSUITABLE,
     )
-
-
-def _check_replicas(change: TopicChange, destination_state: TopicState | None, destination: str) -> None:
-    """Raise Refused where more replicas had to be in sync than there are: nothing could be written with acks=all.
-
-    How many the brokers' defaults would give a new topic is asked later, see trial.py.
-    """
-    setting: SettingChange | None = change.settings.get(IN_SYNC)
-    replicas = change.replication_factor if destination_state is None else destination_state.replicas
-    problem = settings.replicas_problem(
-        change.topic, setting and setting.after, replicas or 0, destination_state is None, destination
-    )
-    if problem:
-        raise problem

@@ -16,7 +16,7 @@ from ..._model.new_topics import NewTopic
 from ..._model.option_names import option_name, ways
 from ..._model.topic_plan import ADD, EXTRA, TopicChange, TopicPlan
 from .. import topic_making
-from .settings import replicas_problem
+from .settings import check_replicas
 
 
 def check(destination: Connection, plan: TopicPlan) -> None:
@@ -42,9 +42,7 @@ def check(destination: Connection, plan: TopicPlan) -> None:
         ),
     )
     for topic, found in topic_making.unwritable(wanted, trial).items():
-        problem = replicas_problem(topic, found.in_sync, found.replicas, True, str(destination))
-        if problem:
-            raise problem
+        check_replicas(topic, found.in_sync, found.replicas, True, str(destination))
 
 
 def to_create(plan: TopicPlan) -> dict[str, NewTopic]:

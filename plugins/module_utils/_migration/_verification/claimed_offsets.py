@@ -175,33 +175,15 @@ def of_commits(
     for group, group_drafts, partitions in _together(wanted, mapping, destination_counts):
         is_merged = len(group_drafts) > 1 or partitions != [group_drafts[0].partition]
         blocked = None if is_merged else drafts.without_records(group_drafts[0], source_counts, destination_counts)
-        lacking = [partition for partition in partitions if (group, partition) not in commits]
-        source_offsets = tuple((draft.source_partition, draft.offset) for draft in group_drafts)
+        kind, why = ProblemKind.NOT_COMMITTED, "nothing is committed at the destination"
+        wrong = [partition for partition in partitions if (group, partition) not in commits]
         if blocked is not None:
-            problems.append(
-                Problem(
-                    ProblemKind.NOT_COMPARABLE,
-                    group,
-                    source_offsets,
-                    ((group_drafts[0].partition, 0),),
-                    None,
-                    blocked.detail,
-                )
-            )
-        elif lacking:
-            why = "nothing is committed at the destination"
-            problems += [
-                Problem(ProblemKind.NOT_COMMITTED, group, source_offsets, ((partition, 0),), None, why)
-                for partition in lacking
-            ]
-        else:
-            claim = Claim(
-                group,
-                source_offsets,
-                tuple((partition, commits[group, partition].offset) for partition in partitions),
-                None,
-            )
-            cases.append(ClaimCase(claim, match_on))
+            kind, why, wrong = ProblemKind.NOT_COMPARABLE, blocked.detail, partitions
+        source_offsets = tuple((draft.source_partition, draft.offset) for draft in group_drafts)
+        problems += [Problem(kind, group, source_offsets, ((partition, 0),), None, why) for partition in wrong]
+        if not wrong:
+            offsets = tuple((partition, commits[group, partition].offset) for partition in partitions)
+            cases.append(ClaimCase(Claim(group, source_offsets, offsets, None), match_on))
     return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.notes())
 
 
