@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import heapq
+import json
 import typing as t
 
 from .._model.errors import Locked, MigrationError, Refused
@@ -31,29 +32,25 @@ def on_workers(
     """
     sent = apart(spark, shares)
 
-    def work_on(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        import pyarrow as pa
-
+    def work_on(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[str]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                lines, ended = _worked(work, sent.value[number])
-                columns = [pa.array(lines, pa.string()), pa.array([ended] * len(lines), pa.string())]
-                yield pa.RecordBatch.from_arrays(columns, ["line", "ended"])
+                yield json.dumps(_worked(work, sent.value[number]))
 
     tasks = len(shares)
-    rows = spark.range(0, tasks, 1, max(1, tasks)).mapInArrow(work_on, "line string, ended string").collect()
-    errors = [unpacked(row["ended"]) for row in rows if row["ended"] is not None]
+    worked = [json.loads(text) for text in texts_of(spark.range(0, tasks, 1, max(1, tasks)), work_on)]
+    errors = [unpacked(ended) for _lines, ended in worked if ended is not None]
     if errors:
         raise next((each for each in errors if isinstance(each, Locked)), errors[0])
-    return [row["line"] for row in rows]
+    return [line for lines, _ended in worked for line in lines]
 
 
 def _worked(work: t.Callable[[_Share], t.Iterable[str]], share: _Share) -> tuple[list[str], str | None]:
-    """The lines, or a single empty one and what has ended the run."""
+    """The lines, and what has ended the run."""
     try:
         return list(work(share)), None
     except (Locked, Refused) as exc:
-        return [""], packed_error(exc)
+        return [], packed_error(exc)
     except MigrationError as exc:
         raise WorkerFailed(exc) from None
 

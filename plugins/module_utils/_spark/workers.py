@@ -14,11 +14,10 @@ from .._model.missing import RECORDS, unmet
 from .._model.option_names import option_name
 from . import spark_library
 from .failures import known_failure
+from .on_workers import texts_of
 from .surroundings import deadline, end_of
 
 if t.TYPE_CHECKING:
-    import pyarrow
-
     from .spark_library import SparkSession
 
 # Here pandas brings numpy along; there, nothing does.
@@ -34,7 +33,7 @@ def cores(spark: SparkSession, name: str, log: Path) -> int:
     """
     with deadline(APPEAR_WITHIN, spark.interruptAll) as passed:
         try:
-            lacking = [row[0] for row in spark.range(0, 1, 1, 1).mapInArrow(_lacking, "lacks string").collect()]
+            lacking = list(texts_of(spark.range(0, 1, 1, 1), _lacking))
             parallel = spark.range(10_000).selectExpr("spark_partition_id()").distinct().count()
         except spark_library.errors():
             if passed.is_set():
@@ -59,9 +58,5 @@ def no_worker(name: str, log: Path) -> SparkFailed:
     )
 
 
-def _lacking(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-    import pyarrow as pa
-
-    for _unused in batches:
-        clauses = [f"{clause} for {sys.executable}" for clause in unmet(_REQUIREMENTS)]
-        yield pa.RecordBatch.from_arrays([pa.array(clauses, pa.string())], ["lacks"])
+def _lacking(_batches: object) -> list[str]:
+    return [f"{clause} for {sys.executable}" for clause in unmet(_REQUIREMENTS)]
