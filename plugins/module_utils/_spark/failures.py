@@ -45,7 +45,7 @@ def cause_of(exc: BaseException, spark: str, log: str = "") -> MigrationError:
 def known_failure(text: str, spark: str) -> SparkFailed | None:
     """What a text of Spark means, if it is one that a user can do something about."""
     for pattern, what, remedy in _KNOWN:
-        if match := pattern.search(text):
+        if match := re.search(pattern, text):
             return SparkFailed(
                 what.format(*match.groups()), cluster=spark, remedy=remedy.format(spark=option_name("spark"))
             )
@@ -63,100 +63,97 @@ def unpacked(text: str) -> MigrationError:
 
 
 _PACKAGES = "install confluent-kafka, xxhash, pyarrow and numpy there, or send an environment with archives in {spark}"
-# {spark} in a remedy is what the user calls the option.
-_KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
-    (re.compile(pattern), what, remedy)
-    for pattern, what, remedy in (
+# A pattern, what it means, and a remedy, in which {spark} is what the user calls the option.
+_KNOWN: t.Sequence[tuple[str, str, str]] = (
+    (
+        r"No space left on device|Disk quota exceeded",
+        "the disk is full where Spark keeps its files",
+        "free some, or set work_directory in {spark} (on a cluster: the workers' spark.local.dir) to a larger disk",
+    ),
+    (
+        r"NoSuchFileException: (\S+\.(?:tar\.gz|tgz|tar|zip|jar))\b",
+        "there is no archive {0} on this machine",
+        "correct archives in {spark}",
+    ),
+    (
+        r"ModuleNotFoundError: No module named '([\w.]+)'",
+        "the Python of Spark's workers has no package {0}",
+        _PACKAGES,
+    ),
+    (
+        r"PACKAGE_NOT_INSTALLED\] (.*?) must be installed",
+        "the Python of Spark's workers has no {0}",
+        _PACKAGES,
+    ),
+    (
+        r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)",
+        "the Python of Spark's workers is {0}, and the one here is {1}",
+        "use the same, or send an environment with archives in {spark}",
+    ),
+    (
+        r'Cannot run program "([^"]*python[^"]*)"',
+        "Spark's workers have no Python {0}",
         (
-            r"No space left on device|Disk quota exceeded",
-            "the disk is full where Spark keeps its files",
-            "free some, or set work_directory in {spark} (on a cluster: the workers' spark.local.dir) to a larger disk",
+            "set spark.pyspark.python in conf of {spark} to the path that it has there, or send an environment with "
+            "archives in {spark}"
         ),
+    ),
+    (
+        r"OutOfMemoryError|GC overhead limit",
+        "Spark's memory is used up",
+        "raise driver_memory in {spark}, or on a cluster spark.executor.memory in its conf",
+    ),
+    (
+        r"UnsupportedClassVersionError|JAVA_GATEWAY_EXITED",
+        "Spark's Java process did not start",
         (
-            r"NoSuchFileException: (\S+\.(?:tar\.gz|tgz|tar|zip|jar))\b",
-            "there is no archive {0} on this machine",
-            "correct archives in {spark}",
+            "set java_home in {spark} to a Java of 17 or newer, and see that SPARK_HOME, where it is set, is of the same "
+            "version as pyspark"
         ),
+    ),
+    (
+        r"UNAUTHENTICATED|PERMISSION_DENIED",
+        "the Spark Connect server refuses this client",
+        "correct the token in remote in {spark}",
+    ),
+    (
+        r"All masters are unresponsive|Could not parse Master URL|Master removed our application",
+        "Spark's master does not answer",
+        "correct master in {spark}, and see that both machines reach each other",
+    ),
+    (
+        r"KubernetesClientException: An error has occurred\.(?:\n(?!Caused by).*)*\nCaused by: [\w.$]+: ([^\n]+)",
+        "the API server of Kubernetes cannot be reached: {0}",
+        "correct master in {spark}, or the authority in the file that KUBECONFIG names",
+    ),
+    (
+        r"KubernetesClientException: Failure executing: [^\n]*? Message: ([^\n]*?)\. Received status",
+        "the API server of Kubernetes refuses this client: {0}",
         (
-            r"ModuleNotFoundError: No module named '([\w.]+)'",
-            "the Python of Spark's workers has no package {0}",
-            _PACKAGES,
+            "correct the login in the file that KUBECONFIG names, and spark.kubernetes.namespace in conf of {spark}, or "
+            "grant that login what is named"
         ),
+    ),
+    (
+        r"Max number of executor failures \((\d+)\) reached",
+        "executors of Spark have failed more than {0} times",
+        "read their logs, and see that they reach this machine by the name that spark.driver.host in conf of {spark} has",
+    ),
+    (
+        # Py4J tells no more than what it called when there was no answer.
         (
-            r"PACKAGE_NOT_INSTALLED\] (.*?) must be installed",
-            "the Python of Spark's workers has no {0}",
-            _PACKAGES,
+            r"\A(\[Errno \d+\] Connection|Error while sending or receiving|Answer from Java side is empty"
+            r"|An error occurred while calling \S+\n(?!: )|[\w.]+ does not exist in the JVM)"
         ),
-        (
-            r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)",
-            "the Python of Spark's workers is {0}, and the one here is {1}",
-            "use the same, or send an environment with archives in {spark}",
-        ),
-        (
-            r'Cannot run program "([^"]*python[^"]*)"',
-            "Spark's workers have no Python {0}",
-            (
-                "set spark.pyspark.python in conf of {spark} to the path that it has there, or send an environment with "
-                "archives in {spark}"
-            ),
-        ),
-        (
-            r"OutOfMemoryError|GC overhead limit",
-            "Spark's memory is used up",
-            "raise driver_memory in {spark}, or on a cluster spark.executor.memory in its conf",
-        ),
-        (
-            r"UnsupportedClassVersionError|JAVA_GATEWAY_EXITED",
-            "Spark's Java process did not start",
-            (
-                "set java_home in {spark} to a Java of 17 or newer, and see that SPARK_HOME, where it is set, is of the same "
-                "version as pyspark"
-            ),
-        ),
-        (
-            r"UNAUTHENTICATED|PERMISSION_DENIED",
-            "the Spark Connect server refuses this client",
-            "correct the token in remote in {spark}",
-        ),
-        (
-            r"All masters are unresponsive|Could not parse Master URL|Master removed our application",
-            "Spark's master does not answer",
-            "correct master in {spark}, and see that both machines reach each other",
-        ),
-        (
-            r"KubernetesClientException: An error has occurred\.(?:\n(?!Caused by).*)*\nCaused by: [\w.$]+: ([^\n]+)",
-            "the API server of Kubernetes cannot be reached: {0}",
-            "correct master in {spark}, or the authority in the file that KUBECONFIG names",
-        ),
-        (
-            r"KubernetesClientException: Failure executing: [^\n]*? Message: ([^\n]*?)\. Received status",
-            "the API server of Kubernetes refuses this client: {0}",
-            (
-                "correct the login in the file that KUBECONFIG names, and spark.kubernetes.namespace in conf of {spark}, or "
-                "grant that login what is named"
-            ),
-        ),
-        (
-            r"Max number of executor failures \((\d+)\) reached",
-            "executors of Spark have failed more than {0} times",
-            "read their logs, and see that they reach this machine by the name that spark.driver.host in conf of {spark} has",
-        ),
-        (
-            # Py4J tells no more than what it called when there was no answer.
-            (
-                r"\A(\[Errno \d+\] Connection|Error while sending or receiving|Answer from Java side is empty"
-                r"|An error occurred while calling \S+\n(?!: )|[\w.]+ does not exist in the JVM)"
-            ),
-            "Spark's Java process has ended",
-            "see whether the machine's memory was used up and the process was killed, or raise driver_memory in {spark}",
-        ),
-        (
-            r"failed \d+ times, most recent failure: [^\n]*\n?[^\n]*Python worker exited unexpectedly",
-            "Python workers of Spark have died in each of the attempts at a task",
-            "see whether their machine's memory was used up and they were killed, and run again",
-        ),
-    )
-]
+        "Spark's Java process has ended",
+        "see whether the machine's memory was used up and the process was killed, or raise driver_memory in {spark}",
+    ),
+    (
+        r"failed \d+ times, most recent failure: [^\n]*\n?[^\n]*Python worker exited unexpectedly",
+        "Python workers of Spark have died in each of the attempts at a task",
+        "see whether their machine's memory was used up and they were killed, and run again",
+    ),
+)
 
 
 def _gist(text: str, log: str) -> str:
