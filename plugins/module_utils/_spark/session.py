@@ -177,17 +177,13 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
         began, learnt = time.monotonic(), False
         builder = spark_library.SparkSession.builder.master(options.master).appName("streamshift-kafka")
         try:
-            # The text of an error has to be asked for while Java is there.
             with (
-                deadline(workers.APPEAR_WITHIN, lambda: _kill_java(folder)) as passed,
-                _translated(options, folder / _LOG),
+                _translated(options, folder / _LOG),  # the text of an error has to be asked for while Java is there
+                deadline(
+                    workers.APPEAR_WITHIN, lambda: _kill_java(folder), lambda: _not_started(options, folder / _LOG)
+                ),
             ):
-                try:
-                    spark = builder.config(map=dict(properties)).getOrCreate()
-                except spark_library.errors():
-                    if passed.is_set():
-                        raise _not_started(options, folder / _LOG) from None
-                    raise
+                spark = builder.config(map=dict(properties)).getOrCreate()
             with watched_jobs(spark.sparkContext.statusTracker(), say):
                 yield spark
             # Writing the archive takes some ten seconds, which do not matter after a session that has done much.
@@ -304,14 +300,10 @@ def _remote(options: SparkOptions) -> t.Iterator[SparkSession]:
     with environment(**dict.fromkeys(_USERS_OWN)):
         spark = spark_library.SparkSession.builder.remote(str(options.remote)).create()
         try:
-            with deadline(_ANSWERS_WITHIN, spark.client.close) as passed:
-                try:
-                    for name, value in {**options.conf, **_ALWAYS}.items():
-                        spark.conf.set(name, value)
-                except (spark_library.PySparkException, ValueError):
-                    if passed.is_set():
-                        raise _unreachable(options, f"no answer within {_ANSWERS_WITHIN:.0f} s") from None
-                    raise
+            no_answer = functools.partial(_unreachable, options, f"no answer within {_ANSWERS_WITHIN:.0f} s")
+            with deadline(_ANSWERS_WITHIN, spark.client.close, no_answer):
+                for name, value in {**options.conf, **_ALWAYS}.items():
+                    spark.conf.set(name, value)
             yield spark
         finally:
             spark.stop()

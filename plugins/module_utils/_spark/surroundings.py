@@ -18,7 +18,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from .._model.errors import InvalidInput
+from .._model.errors import InvalidInput, MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
 from .._model.progress import Say, silent
@@ -176,8 +176,8 @@ def import_path() -> t.Iterator[None]:
 
 
 @contextlib.contextmanager
-def deadline(seconds: float, act: t.Callable[[], t.Any]) -> t.Iterator[threading.Event]:
-    """Do something from another thread when the block takes longer; the event tells whether it was done."""
+def deadline(seconds: float, act: t.Callable[[], t.Any], too_late: t.Callable[[], MigrationError]) -> t.Iterator[None]:
+    """Do something from another thread when the block takes longer, so that it fails, and raise too_late() then."""
     passed = threading.Event()
 
     def late() -> None:
@@ -188,6 +188,10 @@ def deadline(seconds: float, act: t.Callable[[], t.Any]) -> t.Iterator[threading
     timer.daemon = True
     timer.start()
     try:
-        yield passed
+        yield
+    except Exception:
+        if passed.is_set():
+            raise too_late() from None
+        raise
     finally:
         timer.cancel()

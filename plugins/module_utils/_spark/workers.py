@@ -12,7 +12,6 @@ from .._model.errors import SparkFailed
 from .._model.failure_kinds import FailureKind
 from .._model.missing import RECORDS, unmet
 from .._model.option_names import option_name
-from . import spark_library
 from .failures import known_failure
 from .on_workers import texts_of
 from .surroundings import deadline, end_of
@@ -31,14 +30,9 @@ def cores(spark: SparkSession, name: str, log: Path) -> int:
     name: what the session calls itself. log: what the session has written. Raises SparkFailed where the worker lacks
     something, or where none appears: Spark itself would wait for ever.
     """
-    with deadline(APPEAR_WITHIN, spark.interruptAll) as passed:
-        try:
-            lacking = list(texts_of(spark.range(0, 1, 1, 1), _lacking))
-            parallel = spark.range(10_000).selectExpr("spark_partition_id()").distinct().count()
-        except spark_library.errors():
-            if passed.is_set():
-                raise no_worker(name, log) from None
-            raise
+    with deadline(APPEAR_WITHIN, spark.interruptAll, lambda: no_worker(name, log)):
+        lacking = list(texts_of(spark.range(0, 1, 1, 1), _lacking))
+        parallel = spark.range(10_000).selectExpr("spark_partition_id()").distinct().count()
     if lacking:
         raise SparkFailed(
             f"Spark workers lack required packages: {', '.join(lacking)}",

@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import surroundings
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
     deadline,
@@ -150,11 +151,18 @@ def test_environment_variables_come_back(monkeypatch):
     assert (os.environ["ONE"], "TWO" in os.environ) == ("1", False)
 
 
+def nobody():
+    return SparkFailed("nobody has answered")
+
+
 def test_a_deadline_acts_only_when_it_is_missed():
-    done = []
-    with deadline(0.05, lambda: done.append("late")) as passed:
-        assert passed.wait(5)
-    with deadline(60, lambda: done.append("early")) as passed:
-        assert not passed.is_set()
-    time.sleep(0.01)
-    assert done == ["late"]
+    missed, done = threading.Event(), []
+    with pytest.raises(SparkFailed, match="nobody has answered"), deadline(0.05, missed.set, nobody):
+        assert missed.wait(5)
+        raise ConnectionError
+    with pytest.raises(ConnectionError), deadline(60, lambda: done.append("early"), nobody):
+        raise ConnectionError
+    with deadline(0.05, missed.clear, nobody):
+        while missed.is_set():
+            time.sleep(0.01)
+    assert not done
