@@ -165,7 +165,7 @@ class Requests:
         for piece in pieces:
             self._go_on()
             its = self.records(connection, piece.partition, (piece.start, piece.end), committed)
-            runs = [RecordRun(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
+            runs = [RecordRun(piece, 1, each.log_append_time) for each in its]
             columns = ([getattr(each, name) for each in its] for name in ("offset", "timestamp", "fingerprint", "bare"))
             yield Rows(runs, *columns)
 

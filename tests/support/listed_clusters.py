@@ -89,7 +89,7 @@ class Clusters:
             if not committed:
                 records = sorted([*records, *cluster.hidden, *cluster.aborted], key=lambda each: each.offset)
             its = [each for each in records if piece.start <= each.offset < piece.end]
-            runs = [RecordRun(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
+            runs = [RecordRun(piece, 1, each.log_append_time) for each in its]
             yield Rows(
                 runs,
                 [each.offset for each in its],

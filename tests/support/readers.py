@@ -22,7 +22,7 @@ def in_small_ranges(connection: Connection, ranges: Ranges, **options: t.Any) ->
 
 
 def scanned(connection: Connection, ranges: Ranges, **options: t.Any) -> list[list[Record]]:
-    """The same. The ranks of runs count the records of their ranges."""
+    """The same. Those of a range come in order."""
     pieces = [Piece(number, *each) for number, each in enumerate(ranges)]
     found: dict[Piece, list[Record]] = {piece: [] for piece in pieces}
     for rows in scan(connection, pieces, **options):
@@ -30,6 +30,6 @@ def scanned(connection: Connection, ranges: Ranges, **options: t.Any) -> list[li
         assert sum(run.length for run in rows.runs) == len(rows.offsets)
         for run in rows.runs:
             its = found[run.piece]
-            assert run.rank == len(its)
             its += [Record(*next(columns), run.log_append_time) for _unused in range(run.length)]
+    assert all(its == sorted(its, key=lambda record: record.offset) for its in found.values())
     return [found[piece] for piece in pieces]

@@ -62,10 +62,9 @@ class Piece(t.NamedTuple):
 
 
 class RecordRun(t.NamedTuple):
-    """Records that came one after the other: of which piece, how many of it came before, how many these are."""
+    """Records that came one after the other: of which piece, and how many."""
 
     piece: Piece
-    rank: int
     length: int
     log_append_time: bool
 
@@ -134,11 +133,10 @@ def _settings(longest: int, *, committed: bool) -> dict[str, t.Any]:
 
 @dataclasses.dataclass(slots=True)
 class _ScanTask:
-    """A partition: the piece that is being read, the next offset, how many of its records have come; later pieces."""
+    """A partition: the piece that is being read, the next offset, and later pieces."""
 
     piece: Piece
     position: int
-    rank: int = 0
     later: collections.deque[Piece] = dataclasses.field(default_factory=collections.deque)
 
     def next_piece(self) -> bool:
@@ -146,7 +144,7 @@ class _ScanTask:
         if not self.later:
             return False
         self.piece = self.later.popleft()
-        self.position, self.rank = self.piece.start, 0
+        self.position = self.piece.start
         return True
 
 
@@ -256,7 +254,6 @@ def _close(rows: Rows, task: _ScanTask, kind: int | None, begin: int) -> None:
     length = len(rows.offsets) - begin
     if length:
         task.position = max(task.position, rows.offsets[-1] + 1)
-        rows.runs.append(RecordRun(task.piece, task.rank, length, kind == TIMESTAMP_LOG_APPEND_TIME))
-        task.rank += length
+        rows.runs.append(RecordRun(task.piece, length, kind == TIMESTAMP_LOG_APPEND_TIME))
         if kind == TIMESTAMP_NOT_AVAILABLE:
             rows.timestamps[begin:] = [NO_TIMESTAMP] * length

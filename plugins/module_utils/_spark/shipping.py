@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import sys
 import typing as t
 import zipfile
@@ -34,9 +35,10 @@ def code_archive(folder: Path) -> Path:
     These are the ones that this process has imported, because Ansible sends a module along with no more than it imports,
     in an archive of its own. Workers import those of `_spark` and of the layers below it, and by the same names.
     """
-    files = {}
-    for name in _packages(_ROOT):
-        files[name.replace(".", "/") + "/__init__.py"] = ""
+    packages = itertools.accumulate(
+        _ROOT.split("."), "{}/{}".format
+    )  # those that this package lies in, outermost first
+    files = {f"{package}/__init__.py": "" for package in packages}
     for name, module in sorted(sys.modules.items()):
         if name.startswith(f"{_ROOT}."):
             loader: t.Any = module.__spec__.loader if module.__spec__ else None  # Python's own, a zip file's, Ansible's
@@ -77,12 +79,6 @@ def apart(spark: SparkSession, value: _T) -> Apart[_T]:
     a file, hence without secrets; a Spark Connect server has no broadcasts, and gets the value with the function.
     """
     return spark.sparkContext.broadcast(value) if isinstance(spark, spark_library.SparkSession) else Apart(value)  # type: ignore[return-value]
-
-
-def _packages(name: str) -> t.Iterator[str]:
-    """A package and those that it lies in, outermost first."""
-    words = name.split(".")
-    return (".".join(words[: count + 1]) for count in range(len(words)))
 
 
 def portable(connection: Connection) -> Connection:

@@ -17,7 +17,7 @@ from .._matching.axis import Axis
 from .._model.match_on import MatchOn
 from . import worker_packing
 from .on_workers import texts_of
-from .worker_contents import headers_differ, rows_by_pair
+from .worker_contents import PairRows, headers_differ, rows_by_pair
 from .worker_lost import Edges, left_in
 from .worker_packing import Layout
 
@@ -72,9 +72,12 @@ def answers(
     edges: Edges | None = None,
 ) -> list[str]:
     """What one task has to say: a text for each pair."""
-    records = left_in(worker_packing.unpack(batches, layout), edges)
-    contents = _contents(records, layout, asked)
-    return [json.dumps((pair, *_answer(pair_contents, asked[pair]))) for pair, pair_contents in contents]
+    task = _TaskRecords(left_in(worker_packing.unpack(batches, layout), edges), layout, asked)
+    return [
+        json.dumps((rows.pair, *_answer(task.contents(rows, claims.match_on), claims)))
+        for rows in rows_by_pair(task.records, task.groups)
+        if (claims := asked.get(rows.pair)) is not None
+    ]
 
 
 def summed_claims(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, PairCounts]:
@@ -109,68 +112,58 @@ def _answer(contents: Contents, asked: PairClaims) -> tuple[list[t.Any], list[t.
     )
 
 
-def _contents(
-    records: worker_packing.Records, layout: Layout, asked: t.Mapping[int, PairClaims]
-) -> t.Iterator[tuple[int, Contents]]:
-    """The contents of a task, by pair."""
-    import numpy as np
+class _TaskRecords:
+    """The records of a task by content, and for each of them what is looked at of every pair."""
 
-    if not len(records.pairs):
-        return
-    number = 1 + int(records.pairs.max())
-    # Where headers may have been changed, records that are alike without them come together.
-    full = np.array(
-        [
+    def __init__(self, records: worker_packing.Records, layout: Layout, asked: t.Mapping[int, PairClaims]) -> None:
+        import numpy as np
+
+        # Where headers may have been changed, records that are alike without them come together.
+        full = [
             pair in asked and asked[pair].match_on.compares_headers and not asked[pair].match_on.headers_may_differ
-            for pair in range(number)
+            for pair in range(1 + int(records.pairs.max(initial=-1)))
         ]
-    )
-    groups = worker_packing.grouped(records, full)
-    positions, offsets = _positions(records, layout)
-    with_headers = records.with_headers
-    for rows in rows_by_pair(records, groups):
-        claims = asked.get(rows.pair)
-        if claims is None:
-            continue
+        self.records, self.groups = records, worker_packing.grouped(records, np.array(full, bool))
+        self.positions, self.offsets = _positions(records, layout)
+
+    def contents(self, rows: PairRows, match_on: MatchOn) -> Contents:
+        """The contents of one pair."""
         source_rows, copy_rows = rows.single
-        may_differ, timestamps = claims.match_on.headers_may_differ, claims.match_on.timestamp
-        compared = records.times if timestamps else np.zeros_like(records.times)
-        stamped = records.stamped | (not timestamps)
-        is_own = (compared[source_rows] == compared[copy_rows]) & ~stamped[copy_rows] & (compared[source_rows] != -1)
-        columns = positions[source_rows], offsets[source_rows], positions[copy_rows], offsets[copy_rows]
+        times, copy_times = self.records.times[source_rows], self.records.times[copy_rows]
+        is_own = (times == copy_times) & (times != -1) & ~self.records.stamped[copy_rows] & match_on.timestamp
+        columns = [column[side] for side in rows.single for column in (self.positions, self.offsets)]
         pairs, others = (
             map(SingleContent, *(column[which].tolist() for column in columns)) for which in (is_own, ~is_own)
         )
         names = HeaderNames({}, {})
-
-        def alike(
-            content: int,
-            compared: worker_packing.Column = compared,
-            stamped: worker_packing.Flags = stamped,
-            may_differ: bool = may_differ,
-            names: HeaderNames = names,
-        ) -> AlikeRecords:
-            source_rows, copy_rows = groups.rows(content)
-            source = map(CountedRecord, *(column[source_rows].tolist() for column in (positions, offsets, compared)))
-            copy_times = [
-                None if own else time
-                for own, time in zip(stamped[copy_rows].tolist(), compared[copy_rows].tolist(), strict=True)
-            ]
-            copies = map(CountedRecord, positions[copy_rows].tolist(), offsets[copy_rows].tolist(), copy_times)
-            if may_differ:
-                for table, rows in zip(names, (source_rows, copy_rows), strict=True):
-                    for row in rows[with_headers[rows]].tolist():
-                        table[int(positions[row]), int(offsets[row])] = records.fingerprint(row, True)
-            return AlikeRecords(list(source), list(copies))
-
-        several = (alike(content) for content in rows.others.tolist())
+        several = (self._alike(content, match_on, names) for content in rows.others.tolist())
         contents = Contents(
-            itertools.chain.from_iterable(alike_records.contents(names, timestamps) for alike_records in several),
+            itertools.chain.from_iterable(alike.contents(names, match_on.timestamp) for alike in several),
             pair_runs(pairs),
             pair_runs(others),
         )
-        contents.headers_changed |= bool(may_differ and headers_differ(records, source_rows, copy_rows))
-        yield rows.pair, contents
+        contents.headers_changed |= match_on.headers_may_differ and headers_differ(self.records, *rows.single)
+        return contents
+
+    def _alike(self, content: int, match_on: MatchOn, names: HeaderNames) -> AlikeRecords:
+        """The records of one content, whose names are added to the others."""
+        sides = self.groups.rows(content)
+        columns = self.positions, self.offsets, self.records.times, self.records.stamped
+        source, copies = ([column[side].tolist() for column in columns] for side in sides)
+        if match_on.headers_may_differ:
+            for table, side in zip(names, sides, strict=True):
+                for row in side[self.records.with_headers[side]].tolist():
+                    table[int(self.positions[row]), int(self.offsets[row])] = self.records.fingerprint(row, True)
+        return AlikeRecords(
+            [
+                CountedRecord(place, offset, time if match_on.timestamp else 0)
+                for place, offset, time, _stamped in zip(*source, strict=True)
+            ],
+            [
+                CountedRecord(place, offset, None if stamped or not match_on.timestamp else time)
+                for place, offset, time, stamped in zip(*copies, strict=True)
+            ],
+        )
 
 
 def _positions(records: worker_packing.Records, layout: Layout) -> tuple[worker_packing.Column, worker_packing.Column]:

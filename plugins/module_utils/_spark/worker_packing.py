@@ -8,6 +8,8 @@ which the exchange of rows between Java and Python takes.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import typing as t
 
 from .._matching.axis import Axis
@@ -64,12 +66,14 @@ class Layout(t.NamedTuple):
     shares: Shares | None = None
 
 
-class Records(t.NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Records:
     """Records of both clusters, those of the source first; in no other order.
 
     columns, 6 x n: the two halves of the fingerprint, those of the fingerprint without headers, the place on the
     cluster's axis, and twice the timestamp (milliseconds, -1 for none), plus 1 where the broker has stamped the record.
-    sources: how many are of the source. pairs: the pair of each.
+    sources: how many are of the source. pairs: the pair of each. A task looks at single columns for each of its pairs, and they
+    are worked out once.
     """
 
     columns: Column
@@ -81,18 +85,18 @@ class Records(t.NamedTuple):
         values: Column = self.columns[4]
         return values
 
-    @property
+    @functools.cached_property
     def times(self) -> Column:
         values: Column = self.columns[5] >> 1
         return values
 
-    @property
+    @functools.cached_property
     def stamped(self) -> Flags:
         """Which times are the broker's."""
         flags: Flags = (self.columns[5] & 1).astype(bool)
         return flags
 
-    @property
+    @functools.cached_property
     def with_headers(self) -> Flags:
         flags: Flags = (self.columns[0] != self.columns[2]) | (self.columns[1] != self.columns[3])
         return flags

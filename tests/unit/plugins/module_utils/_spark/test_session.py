@@ -51,7 +51,7 @@ def test_a_batch_is_what_the_schema_says(spark):
     digests = [bytes([number]) * 16 for number in range(5)]
     bares = [bytes([number + 100]) * 16 for number in range(5)]
     rows = Rows(
-        [RecordRun(one, 7, 2, False), RecordRun(two, 0, 2, True), RecordRun(one, 9, 1, False)],
+        [RecordRun(one, 2, False), RecordRun(two, 2, True), RecordRun(one, 1, False)],
         [7, 8, 0, 2, 2**40], [1, -1, 3, 4, 2**41], digests, bares,
     )  # fmt: skip
     batch = _batch(rows)
