@@ -117,7 +117,6 @@ def _granted(connection: Connection) -> tuple[str, float]:
         urllib.parse.quote(each or "", safe="") for each in (connection.oauth_client_id, connection.oauth_client_secret)
     )
     form = {"grant_type": "client_credentials", "scope": connection.oauth_scope, "audience": connection.oauth_audience}
-    remedy = "check oauth_token_url, oauth_client_id and oauth_client_secret"
     url = connection.oauth_token_url or ""
     with _authorities(connection) as ca_path:
         endpoint = Endpoint(str(connection), (client, secret), ca_path, seconds=SECONDS, limit=LARGEST_ANSWER)
@@ -125,7 +124,7 @@ def _granted(connection: Connection) -> tuple[str, float]:
             body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
             answer = ask_patiently(lambda: ask(endpoint, "POST", url, body, _FORM), PATIENCE)
         except MigrationError as exc:
-            raise _failed(connection, exc.why or exc.what, remedy) from exc
+            raise _failed(connection, exc.why or exc.what) from exc
     try:
         if not answer.is_success:
             raise ValueError(f"{answer.status} {endpoint.hidden(answer.reason)}{_code(answer)}")
@@ -134,7 +133,7 @@ def _granted(connection: Connection) -> tuple[str, float]:
             return _token(granted), _lifetime(granted)
         raise ValueError("its answer is no JSON object")
     except ValueError as exc:
-        raise _failed(connection, str(exc), remedy) from exc
+        raise _failed(connection, str(exc)) from exc
 
 
 def _code(answer: HttpAnswer) -> str:
@@ -178,10 +177,10 @@ def _authorities(connection: Connection) -> t.Iterator[str | None]:
         yield file.name
 
 
-def _failed(connection: Connection, why: str, remedy: str) -> ConnectionFailed:
+def _failed(connection: Connection, why: str) -> ConnectionFailed:
     return ConnectionFailed(
         "cannot get an access token",
         cluster=str(connection),
         why=f"{masked(connection.oauth_token_url or '')}: {why}",
-        remedy=remedy,
+        remedy="check oauth_token_url, oauth_client_id and oauth_client_secret",
     )

@@ -24,11 +24,12 @@ def check_owned(
     group: str,
     run: Run,
     kept: t.Mapping[TopicPartition, Progress | None],
-) -> None:
-    """Raise Locked where the progress of a partition names another run, Refused where there is none any more.
+) -> dict[TopicPartition, Progress]:
+    """The progress, which is this run's: raise Locked where that of a partition names another run, Refused where it is gone.
 
     group: the first progress group. Every run claims its partitions before it has anything copied.
     """
+    owned = {}
     for partition, progress in kept.items():
         if progress is None:
             raise Refused(
@@ -42,6 +43,8 @@ def check_owned(
             )
         if progress.run is None or progress.run.id != run.id:
             raise _locked(destination, progress.run)
+        owned[partition] = progress
+    return owned
 
 
 def taken_over(destination: Connection, group: str, run: Run, ranges: t.Sequence[BacklogRange]) -> MigrationError:

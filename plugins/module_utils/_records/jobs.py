@@ -103,13 +103,9 @@ def hold_ids(destination: Connection, jobs: t.Sequence[Job], settings: t.Mapping
         with contextlib.closing(Keepers(destination, first.groups)) as keepers:
             with ThreadPoolExecutor(len(jobs)) as pool:  # each waits for its coordinator most of the time
                 held = list(pool.map(take, jobs))
-            kept = keepers.progress(ranges)
-            check_owned(destination, first.groups[0], first.run, kept)
+            progress = check_owned(destination, first.groups[0], first.run, keepers.progress(ranges))
             for held_job in held:
-                known_progress = ((one.destination, kept[one.destination]) for one in held_job.job.ranges)
-                held_job.progress = {
-                    partition: progress for partition, progress in known_progress if progress is not None
-                }
+                held_job.progress = {each.destination: progress[each.destination] for each in held_job.job.ranges}
             yield Hold(held)
     except Fenced as exc:
         raise taken_over(destination, first.groups[0], first.run, ranges) from exc

@@ -12,13 +12,12 @@ import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import MigrationError
 from .._model.match_on import FINGERPRINTED
 from .._model.records import NO_TIMESTAMP, Record, TopicPartition, record_of
 from . import refusals
-from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError
+from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE
 from .confluent_library import TopicPartition as Position
-from .consumer_client import FEW_LOOKS, expect_consumer, open_consumer
+from .consumer_client import FEW_LOOKS, Opened, expect_consumer, open_consumer
 from .fingerprint import fingerprint
 
 Span = tuple[int, int]  # offsets [start, end)
@@ -112,9 +111,7 @@ def read_ranges(
             break
         with open_consumer(connection, _settings(size, committed=committed)) as opened:
             refusals.check_existence(connection, [*map(TopicPartition._make, left)], opened)
-            reader = _RangeReader(
-                connection, opened.consumer, left, FETCHED_AT_A_TIME // size, covered, opened.complaints
-            )
+            reader = _RangeReader(connection, opened, left, FETCHED_AT_A_TIME // size, covered)
             _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
     records = {partition: task.records for partition, task in tasks.items()}
     return {partition: _as_asked(spans, records.get(partition, [])) for partition, spans in ranges.items()}
@@ -160,9 +157,9 @@ def _drain(reader: _RangeReader, patient: bool, end: float) -> None:
                 return
             since, heard = reader.waited, set()
         if now - fresh > reader.connection.request_timeout:
-            raise reader.stalled(now - fresh)
+            raise reader.patience.stalled(reader.positions(), now - fresh)
         if now > end:
-            raise reader.unfinished()
+            raise refusals.unfinished(reader.connection, reader.positions())
 
 
 @dataclasses.dataclass(slots=True)
@@ -170,11 +167,10 @@ class _RangeReader:
     """One consumer and the tasks that it has not finished."""
 
     connection: Connection
-    consumer: Consumer
+    opened: Opened
     left: dict[_Place, _RangeTask]
     width: int  # partitions that are assigned at a time
     parts: t.Collection[str]
-    complaints: list[KafkaError]
     assigned: int = 0
     waited: float = 0.0  # seconds, for brokers
     begun: float = 0.0  # what `waited` was when partitions that had waited began
@@ -182,7 +178,7 @@ class _RangeReader:
     patience: refusals.Patience = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        self.patience = refusals.Patience(self.connection, self.consumer)
+        self.patience = refusals.Patience(self.connection, self.opened)
         self.waiting = collections.deque(self.left)
 
     def step(self) -> set[_Place]:
@@ -191,9 +187,9 @@ class _RangeReader:
         ended: dict[_Place, _RangeTask] = {}
         # The first message is waited for, and what has come with it is there already.
         begun = time.monotonic()
-        messages: list[t.Any] = self.consumer.consume(1, 0.05)  # typed, every field of a message may be None
+        messages: list[t.Any] = self.opened.consumer.consume(1, 0.05)  # typed, every field of a message may be None
         self.waited += time.monotonic() - begun
-        messages += self.consumer.consume(2000, 0)
+        messages += self.opened.consumer.consume(2000, 0)
         left = self.left
         for message in messages:
             partition = message.topic(), message.partition()
@@ -221,7 +217,7 @@ class _RangeReader:
         Unassigning drops what was fetched beyond a span, in C.
         """
         if ended:
-            self.consumer.incremental_unassign([Position(*partition) for partition in ended])
+            self.opened.consumer.incremental_unassign([Position(*partition) for partition in ended])
             self.assigned -= len(ended)
         begin = []
         for partition, task in ended.items():
@@ -237,18 +233,13 @@ class _RangeReader:
             while self.waiting and self.assigned + len(begin) < self.width:
                 begin.append(self.waiting.popleft())
         if begin:
-            self.consumer.incremental_assign(
+            self.opened.consumer.incremental_assign(
                 [Position(*partition, self.left[partition].position) for partition in begin]
             )
             self.assigned += len(begin)
 
-    def unfinished(self) -> MigrationError:
-        return refusals.unfinished(self.connection, self._positions())
-
-    def stalled(self, seconds: float) -> MigrationError:
-        return self.patience.stalled(self._positions(), seconds, self.complaints)
-
-    def _positions(self) -> list[tuple[_Place, int]]:
+    def positions(self) -> list[tuple[_Place, int]]:
+        """What is not read to its end, and the next offset of each."""
         return [(partition, task.position) for partition, task in self.left.items()]
 
 

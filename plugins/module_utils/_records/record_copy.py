@@ -143,7 +143,7 @@ class _Copy:
     patience: refusals.Patience = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        self.patience = refusals.Patience(self.source, self.opened.consumer)
+        self.patience = refusals.Patience(self.source, self.opened)
 
     @property
     def transactions(self) -> Transactions:
@@ -203,7 +203,8 @@ class _Copy:
         """Nothing but errors that may pass, if anything, for so long. A full queue and a limit are not the source's silence."""
         self.silent += seconds
         if self.silent > self.source.request_timeout:
-            raise self._stalled(self.silent)
+            positions = [(partition, task.progress.position) for partition, task in self.tasks.items()]
+            raise self.patience.stalled(positions, self.silent)
 
     def _most(self) -> int:
         """How many messages to take at a time: what may wait for answers, and with a limit, what may be copied in a moment."""
@@ -361,10 +362,6 @@ class _Copy:
             **partition._asdict(),
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
-
-    def _stalled(self, seconds: float) -> MigrationError:
-        waiting = [(partition, task.progress.position) for partition, task in self.tasks.items()]
-        return self.patience.stalled(waiting, seconds, self.opened.complaints)
 
 
 def _batch(jobs: t.Iterable[Job]) -> int:

@@ -90,7 +90,7 @@ class Patience:
     """What one reader does about errors of partitions: it waits for what passes by itself, while librdkafka asks again."""
 
     connection: Connection
-    consumer: Consumer
+    opened: Opened
     waits: dict[tuple[str, int], _Wait] = dataclasses.field(default_factory=dict)
 
     def is_end(self, partition: TopicPartition, position: int, end: int, message: t.Any) -> bool:
@@ -121,17 +121,17 @@ class Patience:
         self.waits[partition] = _Wait(position, since, why)
         return False
 
-    def stalled(self, waiting: Waiting, seconds: float, complaints: t.Sequence[KafkaError]) -> MigrationError:
+    def stalled(self, waiting: Waiting, seconds: float) -> MigrationError:
         """Nothing has come for so long: what the partitions were waited for, if that is known."""
         for partition, position in waiting:
             wait = self.waits.get(partition)
             if wait is not None and wait.position == position:
                 return wait.why
-        return stalled(self.connection, waiting, seconds, complaints)
+        return stalled(self.connection, waiting, seconds, self.opened.complaints)
 
     def _log_end(self, partition: TopicPartition) -> int | None:
         """Where the leader says that the log, or what is stable of it, ends; None where it does not say so soon."""
-        edges = _edges(self.consumer, partition, min(_ANSWER_SECONDS, self.connection.request_timeout))
+        edges = _edges(self.opened.consumer, partition, min(_ANSWER_SECONDS, self.connection.request_timeout))
         return None if edges is None else edges[1]
 
 

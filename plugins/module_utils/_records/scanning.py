@@ -15,7 +15,6 @@ import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import MigrationError
 from .._model.match_on import FINGERPRINTED
 from .._model.records import NO_TIMESTAMP, TopicPartition
 from . import refusals
@@ -160,7 +159,7 @@ class _RangeScan:
     patience: refusals.Patience = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        self.patience = refusals.Patience(self.connection, self.opened.consumer)
+        self.patience = refusals.Patience(self.connection, self.opened)
 
     def rows(self) -> t.Iterator[Rows]:
         consume = self.opened.consumer.consume
@@ -184,7 +183,8 @@ class _RangeScan:
             if ended or not all(map(Message.error, messages)):
                 fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
             elif (silent := time.monotonic() - fresh) > self.connection.request_timeout:
-                raise self._stalled(silent)
+                positions = [(partition, task.position) for partition, task in self.tasks.items()]
+                raise self.patience.stalled(positions, silent)
 
     def _take(self, task: _ScanTask, messages: t.Iterable[t.Any], rows: Rows) -> bool:
         """Add messages of one partition to the rows; -> has its piece ended with them?"""
@@ -243,10 +243,6 @@ class _RangeScan:
                 begin.append(task)
         if begin:
             self.opened.consumer.incremental_assign([Position(*task.piece.partition, task.position) for task in begin])
-
-    def _stalled(self, seconds: float) -> MigrationError:
-        waiting = [(partition, task.position) for partition, task in self.tasks.items()]
-        return self.patience.stalled(waiting, seconds, self.opened.complaints)
 
 
 def _close(rows: Rows, task: _ScanTask, kind: int | None, begin: int) -> None:

@@ -27,7 +27,7 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
     left = {each.partition: each.end for each in ranges if each.start < each.end}
     positions = {each.partition: each.start for each in ranges}
     opened.consumer.assign([Position(*partition, positions[partition]) for partition in left])
-    patience = refusals.Patience(connection, opened.consumer)
+    patience = refusals.Patience(connection, opened)
     fresh = time.monotonic()
     while left:
         taken: list[t.Any] = opened.consumer.consume(_TAKEN, 0.02)  # typed, every field of a message may be None
@@ -53,4 +53,4 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
             fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
         elif (silent := time.monotonic() - fresh) > connection.request_timeout:
             waiting = [(partition, positions[partition]) for partition in sorted(left)]
-            raise patience.stalled(waiting, silent, opened.complaints)
+            raise patience.stalled(waiting, silent)

@@ -128,9 +128,9 @@ class TestPatience:
 
             connection = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
             consumer = types.SimpleNamespace(incremental_assign=lambda positions: None)
-            reader = Scripted(
-                connection, consumer, {each: range_reader._RangeTask(None, None, 7) for each in PARTITIONS}, 512, (), []
-            )
+            opened = types.SimpleNamespace(consumer=consumer, complaints=[])
+            left = {each: range_reader._RangeTask(None, None, 7) for each in PARTITIONS}
+            reader = Scripted(connection, opened, left, 512, ())
             range_reader._drain(reader, patient, deadline)
             return len(reader.left)
 

@@ -3,6 +3,7 @@
 import collections
 import typing as t
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +110,11 @@ def test_tasks_together_count_what_one_process_counts(
 
 def test_partitions_are_numbered_within_their_pair_as_a_claim_lists_them() -> None:
     assert numbers_in_pairs((0, 0, 0, 1, 2, 2)).tolist() == [0, 1, 2, 0, 0, 1]
+
+
+def test_columns_of_records_are_worked_out_once_for_all_pairs_of_a_task() -> None:
+    columns = worker_packing.Records(np.ones((6, 2), np.int64), 1, np.zeros(2, np.int64))
+    assert columns.times is columns.times and columns.stamped is columns.stamped
 
 
 STABLE = 15  # from here on, a transaction is open at the source
