@@ -55,10 +55,12 @@ _ALWAYS = {
     "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
 }
-# A second attempt at a task that copies would end the first one's transactions.
-_NO_SECOND_ATTEMPT = {"spark.speculation": "false"}
-# pyspark would write a larger function for the workers to a file, and such functions hold passwords.
-_NO_FUNCTION_IN_A_FILE = {"spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1)}
+_EMBEDDED = {
+    # A second attempt at a task that copies would end the first one's transactions.
+    "spark.speculation": "false",
+    # pyspark would write a larger function for the workers to a file, and such functions hold passwords.
+    "spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1),
+}
 # Variables by which the user's other work with Spark would change this one.
 _USERS_OWN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_MODE", "SPARK_REMOTE")
 
@@ -216,13 +218,7 @@ def _properties(options: SparkOptions, folder: Path, known: ClassData) -> dict[s
         }
     properties |= options.conf
     given = properties.get("spark.driver.extraJavaOptions", "")
-    return (
-        properties
-        | _ALWAYS
-        | _NO_SECOND_ATTEMPT
-        | _NO_FUNCTION_IN_A_FILE
-        | {"spark.driver.extraJavaOptions": f"{java_options} {given}".strip()}
-    )
+    return properties | _ALWAYS | _EMBEDDED | {"spark.driver.extraJavaOptions": f"{java_options} {given}".strip()}
 
 
 def _python(options: SparkOptions) -> str:
