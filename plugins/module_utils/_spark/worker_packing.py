@@ -145,11 +145,11 @@ def pack(
     for batch in batches:
         if not batch.num_rows:
             continue
-        number = _values(batch.column(0), np.int32).astype(np.int64)
+        number = batch.column(0).to_numpy().astype(np.int64)
         columns = np.empty((_COLUMNS, batch.num_rows), np.int64)
         columns[0:2], columns[2:4] = _halves(batch.column(4)), _halves(batch.column(5))
-        columns[4] = number * axis.step + _values(batch.column(1), np.int64) - starts[number]
-        columns[5] = 2 * _values(batch.column(2), np.int64) + np.asarray(batch.column(3))
+        columns[4] = number * axis.step + batch.column(1).to_numpy() - starts[number]
+        columns[5] = 2 * batch.column(2).to_numpy() + np.asarray(batch.column(3))
         waiting.append(columns)
         if sum(part.shape[1] for part in waiting) >= _FLUSHED:
             yield _dealt(np.concatenate(waiting, axis=1), axis, pair_of, buckets, copies)
@@ -240,14 +240,6 @@ def _mixed(pairs: Column) -> Words:
     import numpy as np
 
     return pairs.astype(np.uint64) * np.uint64(_MIX)
-
-
-def _values(column: pyarrow.Array, dtype: type[t.Any]) -> t.Any:
-    """The memory of a column of fixed width without nulls."""
-    import numpy as np
-
-    size = np.dtype(dtype).itemsize
-    return np.frombuffer(column.buffers()[1], dtype, len(column), column.offset * size)
 
 
 def _halves(column: pyarrow.Array) -> Column:
