@@ -39,7 +39,9 @@ def copy(spark: SparkSession, source: Connection, destination: Connection, jobs:
     portable_source, portable_destination = portable(source), portable(destination)
 
     def copy_share(share: t.Sequence[Job]) -> t.Iterator[str]:
-        yield json.dumps(_copied(portable_source, portable_destination, share))
+        with without_collecting():
+            copied = copy_jobs(portable_source, portable_destination, share)
+        yield json.dumps(copied)
 
     copied = [json.loads(line) for line in on_workers(spark, dealt_jobs(jobs, parallel_tasks(spark)), copy_share)]
     return sum(records for records, _size in copied), sum(size for _records, size in copied)
@@ -49,8 +51,3 @@ def dealt_jobs(jobs: t.Iterable[Job], tasks: int) -> list[list[Job]]:
     """The jobs of each task: the largest first, each to the task with the least to copy."""
     by_number = sorted(jobs, key=lambda job: job.number)
     return dealt(by_number, lambda job: sum(each.end - each.start + _BEGINNING for each in job.ranges), tasks)
-
-
-def _copied(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
-    with without_collecting():
-        return copy_jobs(source, destination, jobs)

@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
     from .spark_library import DataFrame, SparkSession
 
 
-class Growing:
+class Growing(contextlib.ExitStack):
     """What was scanned of some partitions of a cluster, kept on disk; no record is read twice, unless a log becomes shorter.
 
     parts: what fingerprints cover. with_open: also what stands from the last stable offset on, which an open transaction
@@ -35,18 +35,12 @@ class Growing:
         parts: tuple[str, ...],
         with_open: bool = False,
     ) -> None:
+        super().__init__()
         self._scan = functools.partial(scan_frame, spark, connection, parts=parts)
         self._partitions = partitions
         self._with_open = with_open
         self._read: dict[TopicPartition, int] = {}
         self._scans: list[DataFrame] = []
-        self._kept = contextlib.ExitStack()
-
-    def __enter__(self) -> t.Self:
-        return self
-
-    def __exit__(self, *_raised: object) -> None:
-        self._kept.close()
 
     def up_to(self, facts: t.Mapping[TopicPartition, LogFacts]) -> DataFrame:
         """All records up to these ends, as scan_frame() has them: `range` is the partition's number among those given first."""
@@ -56,10 +50,10 @@ class Growing:
             self._scans.clear()
         new = [Range(at, self._read.get(at, facts[at].log_start), facts[at].end) for at in self._partitions]
         if not self._scans or any(start < end for _partition, start, end in new):
-            self._scans.append(self._kept.enter_context(kept(self._scan(new))))
+            self._scans.append(self.enter_context(kept(self._scan(new))))
         self._read = {at: end for at, _start, end in new}
         scans = list(self._scans)
         held = [Range(at, facts[at].end, facts[at].high_watermark) for at in self._partitions]
         if self._with_open and any(start < end for _partition, start, end in held):
-            scans.append(self._kept.enter_context(kept(self._scan(held, committed=False))))
+            scans.append(self.enter_context(kept(self._scan(held, committed=False))))
         return functools.reduce(spark_library.DataFrame.union, scans)
