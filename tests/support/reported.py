@@ -37,7 +37,9 @@ def entry(group: str, topic: str, number: int, verdict: Verdict = Verdict.EXACT,
         evidence = evidence._replace(certificate=CertificateName.FROM_THE_END)
     given = {
         "offset": None if verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED) else 46,
-        "source": (plan.SourcePosition(group, at, None if verdict is Verdict.UNCOMMITTED else 41),),
+        "source": (
+            plan.SourcePosition(group, at, None if verdict in (Verdict.REQUESTED, Verdict.UNCOMMITTED) else 41),
+        ),
         "repeats": 0 if verdict is Verdict.EXACT else None,
         "evidence": evidence,
     }

@@ -252,7 +252,9 @@ def from_json(text: str, path: str) -> Plan:
             tuple(documents.text_of(name) for name in it["left_out_names"] or ()),
         ),
     )
-    entries = documents.parse_entries(KIND, path, rows, _entry)
+    # Only a reset asks for offsets of groups that have committed some, and it stays inside one cluster.
+    may_reset = source.cluster_id == destination.cluster_id and source.difference(destination) is None
+    entries = documents.parse_entries(KIND, path, rows, functools.partial(_entry, may_reset=may_reset))
     documents.check_once(KIND, path, (entry.key for entry in entries))
     return Plan(
         source.cluster_id, destination.cluster_id, snapshot, entries, source.traits, destination.traits, match_on, names
@@ -301,7 +303,7 @@ _reason = functools.cache(functools.partial(documents.choice_of, Reason))
 _bound = functools.cache(functools.partial(documents.choice_of, Bound))
 
 
-def _entry(row: t.Any) -> PlanEntry:
+def _entry(row: t.Any, *, may_reset: bool) -> PlanEntry:
     verdict = _verdict(row["verdict"])
     offset = _optional(row["offset"])
     if (offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
@@ -312,7 +314,7 @@ def _entry(row: t.Any) -> PlanEntry:
         raise ValueError("predicted can only be true")
     if not row["source"]:
         raise ValueError("there is no source position")
-    return PlanEntry(
+    entry = PlanEntry(
         group=documents.name_of(row["group"]),
         partition=partition_from(row),
         offset=offset,
@@ -347,6 +349,20 @@ def _entry(row: t.Any) -> PlanEntry:
         lost_bound=_bound(row.get("lost_bound", "")),
         absent=_absent(row["absent"]) if "absent" in row else None,
     )
+    if verdict is Verdict.REQUESTED and not _may_be_requested(entry, may_reset):
+        raise ValueError(
+            "verdict requested needs a group without a committed offset at the source, several groups that become one and have "
+            "committed different offsets, or a reset"
+        )
+    return entry
+
+
+def _may_be_requested(entry: PlanEntry, may_reset: bool) -> bool:
+    """Can an option have asked for the offset? Records tell any other one, and no verification looks at requested ones."""
+    if may_reset and [at[:2] for at in entry.source] == [entry.key]:
+        return True
+    offsets = {at.offset for at in entry.source}
+    return offsets == {None} or (len(offsets) > 1 and len({at.group for at in entry.source}) > 1)
 
 
 def _absent(row: t.Any) -> Absent:

@@ -44,15 +44,18 @@ PLAN = Plan(
         dataclasses.replace(
             entry(Verdict.UNCOMMITTED, None, 4), source=(SourcePosition("billing", TopicPartition("orders", 4), None),)
         ),
-        entry(
-            Verdict.REQUESTED,
-            0,
-            5,
-            leader_epoch=4,
-            predicted=True,
-            absent=Absent(3, 7, exactly=False),
-            lost=2,
-            lost_bound=Bound.AT_MOST,
+        dataclasses.replace(
+            entry(
+                Verdict.REQUESTED,
+                0,
+                5,
+                leader_epoch=4,
+                predicted=True,
+                absent=Absent(3, 7, exactly=False),
+                lost=2,
+                lost_bound=Bound.AT_MOST,
+            ),
+            source=(SourcePosition("billing", TopicPartition("orders", 5), None),),
         ),
         dataclasses.replace(
             entry(Verdict.SAFE, 7, 6, reason=Reason.REPARTITIONED, repeats=1),
@@ -123,6 +126,45 @@ def test_only_proved_and_requested_entries_have_something_to_commit():
 def test_a_damaged_entry_is_refused(members):
     with pytest.raises(InvalidFile, match="plan.json is damaged"):
         from_json(rewritten(**members), "plan.json")
+
+
+def asked_for(*source: tuple[str, int | None], clusters: tuple[str, str] = ("a", "b"), group: str = "billing") -> Plan:
+    """A plan with one requested entry. source: groups and what they have committed."""
+    orders = TopicPartition("orders", 0)
+    positions = tuple(SourcePosition(name, orders, offset) for name, offset in source)
+    return Plan(*clusters, "digest", (PlanEntry(group, orders, 35, Verdict.REQUESTED, positions),))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        asked_for(("billing", None)),  # on_uncommitted
+        asked_for(("billing", None), ("shipping", None)),
+        asked_for(("billing", 50), ("shipping", 41)),  # on_conflict: highest
+        asked_for(("billing", 50), ("shipping", None)),
+        asked_for(("billing", 50), clusters=("a", "a")),  # a reset
+        asked_for(("billing", None), clusters=("a", "a")),
+    ],
+)
+def test_what_an_option_has_asked_for_comes_back(plan):
+    assert from_json(to_json(plan), "plan.json") == plan
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        asked_for(("billing", 50)),
+        asked_for(("billing", 50), ("shipping", 50)),  # what counts for both of them is found by records
+        asked_for(("billing", 50), ("billing", 41)),  # topics that are merged have no other groups
+        asked_for(("billing", 50), clusters=("a", "a"), group="clone"),
+    ],
+)
+def test_what_no_option_asks_for_is_refused_because_nothing_would_verify_it(plan):
+    with pytest.raises(
+        InvalidFile, match="entry 1: verdict requested needs a group without a committed offset"
+    ) as caught:
+        from_json(to_json(plan), "plan.json")
+    assert caught.value.remedy == "correct what was edited, or remove it and let the plan be made again"
 
 
 def test_an_entry_that_stands_twice_is_refused():
