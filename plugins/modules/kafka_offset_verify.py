@@ -245,6 +245,12 @@ without_records:
   returned: always
   type: int
   sample: 0
+requested:
+  description: Number of group-partitions whose records were not compared, because an option, a reset or a merge of groups
+    has chosen the offset.
+  returned: always
+  type: int
+  sample: 0
 compared:
   description: Number of the source's records that were found at the destination where they belong.
   returned: always

@@ -23,6 +23,7 @@ def verify_result(verified: Verified, plan_digests: list[str]) -> dict[str, t.An
         "verified": verified.verified,
         "incomplete": verified.incomplete,
         "without_records": verified.without_records,
+        "requested": verified.requested,
         "compared": verified.compared,
         "problems": [problem.line for problem in verified.problems],
         "findings": [_row(problem) for problem in verified.problems],
@@ -38,7 +39,10 @@ def _line(verified: Verified) -> str:
     wrong = len(
         {(problem.group, partition) for problem in verified.problems for partition, _offset in problem.destination}
     )
-    numbers = f"{verified.without_records:,} without records, {counted(verified.compared, 'record')} compared"
+    requested = f"{verified.requested:,} requested and not verified, " if verified.requested else ""
+    numbers = (
+        f"{verified.without_records:,} without records, {requested}{counted(verified.compared, 'record')} compared"
+    )
     return f"{verified.verified:,} verified{within}, {f'{wrong:,} with problems, ' if wrong else ''}{numbers}."
 
 

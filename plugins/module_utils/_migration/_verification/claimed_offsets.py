@@ -33,6 +33,7 @@ from .comparison import ClaimCase
 class Claims(t.NamedTuple):
     """cases: what is to be compared. without_records: entries that say nothing of records. notes: of the snapshot.
 
+    requested: entries whose offset an option has chosen, so that no record tells whether it is right.
     unidentified: entries on topics without an id, so that only records tell whether a topic was created again.
     """
 
@@ -43,6 +44,7 @@ class Claims(t.NamedTuple):
     problems: list[Problem]
     notes: list[Note]
     unidentified: tuple[PlanEntry, ...] = ()
+    requested: int = 0
 
 
 def entries_to_compare(
@@ -119,14 +121,16 @@ def of_plan(
     """
     entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
     existing = _existing(entries, destination)
-    entries, without_records = existing, len(entries) - len(existing)
+    entries, without_records, requested = existing, len(entries) - len(existing), 0
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     # Entries that several partitions were merged into have the same positions, and are proved together.
     together = values_by_key(((entry.group, entry.source), entry) for entry in entries)
     for what, alike in list(together.items()):
         asked_for = alike[0].verdict is Verdict.REQUESTED or all(at.offset is None for at in alike[0].source)
+        if asked_for:
+            requested += len(together.pop(what))
         # Of what was spread over partitions that were not all written, nobody can tell what is missing.
-        if asked_for or len(alike) < planned[what]:
+        elif len(alike) < planned[what]:
             without_records += len(together.pop(what))
     match_on = MatchOn.of(plan.match_on)
     cases = [
@@ -134,7 +138,7 @@ def of_plan(
         for alike in together.values()
     ]
     unidentified = tuple(entry for alike in together.values() for entry in alike if not _is_identified(entry, plan))
-    return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [], unidentified)
+    return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [], unidentified, requested)
 
 
 def _is_identified(entry: PlanEntry, plan: Plan) -> bool:

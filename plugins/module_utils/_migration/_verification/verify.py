@@ -21,6 +21,7 @@ from ..._model.receipt import Key, Receipt
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, ProblemKind, Report
 from ..._model.spark import SparkOptions
+from ..._model.verdicts import Verdict
 from ..._records.range_reader import expect_ranges
 from ..._records.scanning import expect_scan
 from ..cluster_logs import ClusterLogs, expect_reading
@@ -34,6 +35,7 @@ class Verified(t.NamedTuple):
     """What a verification has found.
 
     verified: entries whose records were read again and are right. without_records: entries that have none to read.
+    requested: entries of which no record was read, because an option has chosen the offset.
     compared: how many records of the source were found at the destination where they belong. incomplete: of how many of
     the verified ones not all records were compared, because of the limit. problems: what is wrong,
     the gravest first. notes: what is worth a word and is not wrong.
@@ -45,6 +47,7 @@ class Verified(t.NamedTuple):
     problems: list[Problem]
     notes: list[Note]
     incomplete: int = 0
+    requested: int = 0
 
 
 def expect(method: str, plan: Plan, source: Connection, destination: Connection) -> None:
@@ -97,6 +100,7 @@ def records(
         ),
         _notes(every_finding),
         sum(len(each.destination) for each in seen if not each.complete),
+        sum(each.requested for each in claimed),
     )
     remaining = iter(every_finding)
     reports = [
@@ -126,6 +130,7 @@ def anchors(
     """
     entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
     looked_at = [entry for entry in entries if anchors_of(entry) or entry.absent]
+    requested = sum(entry.verdict is Verdict.REQUESTED for entry in entries if not (anchors_of(entry) or entry.absent))
     every_finding = []
     for alike, source_logs, destination_logs in by_parts(looked_at, source, destination):
         at_once(
@@ -144,10 +149,11 @@ def anchors(
     every_finding = _tolerated(every_finding, on_absent)
     verified = Verified(
         sum(not each.problems for each in every_finding),
-        len(entries) - len(looked_at),
+        len(entries) - len(looked_at) - requested,
         sum(each.compared for each in every_finding),
         by_gravity([*problems, *(problem for each in every_finding for problem in problems_of(each))]),
         _notes(every_finding),
+        requested=requested,
     )
     return verified, Report(plan.source_id, plan.destination_id, None, tuple(every_finding), method="anchors")
 
@@ -162,6 +168,7 @@ def together(verified: t.Iterable[Verified]) -> Verified:
         by_gravity([problem for one in several for problem in one.problems]),
         _in_order(note for one in several for note in one.notes),
         sum(one.incomplete for one in several),
+        sum(one.requested for one in several),
     )
 
 

@@ -9,6 +9,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.verify_results import verify_result
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
 from tests.support.module_inputs import DESTINATION, ORDERS, SOURCE, entry, plan_of, saved, warned
 
@@ -60,6 +61,12 @@ def test_what_was_compared_and_is_not_right_is_counted(verify):
         "1 verified, 1 with problems, 0 without records, 4 records compared."
     ]
     assert verify()["summary"] == ["1 verified, 0 without records, 4 records compared."]
+
+
+def test_what_was_requested_is_not_said_to_be_without_records():
+    result = verify_result(Verified(1, 2, 4, [], [], requested=3), [])
+    assert (result["without_records"], result["requested"]) == (2, 3)
+    assert result["summary"] == ["1 verified, 2 without records, 3 requested and not verified, 4 records compared."]
 
 
 def test_check_mode_verifies_and_writes_no_report(verify, tmp_path):

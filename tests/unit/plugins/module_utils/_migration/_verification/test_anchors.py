@@ -40,11 +40,20 @@ def log(numbers: t.Iterable[int], start: int = 0) -> list[Record]:
 def verified(monkeypatch):
     """``verified(source, destination, committed, entry)`` verifies an entry of a plan by its anchors."""
 
-    def run(source, destination, committed, offset, on_absent=OnAbsent.FAIL, compacted=False, **more):
+    def run(
+        source,
+        destination,
+        committed,
+        offset,
+        on_absent=OnAbsent.FAIL,
+        compacted=False,
+        verdict=Verdict.EXACT,
+        **more,
+    ):
         MemoryBrokers({SOURCE.name: source, DESTINATION.name: destination}, compacted).install(monkeypatch)
         known_by_id(monkeypatch, lambda connection: connection.name)
         position = SourcePosition("g", ORDERS, committed)
-        entry = PlanEntry("g", ORDERS, offset, Verdict.EXACT, (position,), **more)
+        entry = PlanEntry("g", ORDERS, offset, verdict, (position,), **more)
         plan = Plan(SOURCE.name, DESTINATION.name, "", (entry,))
         return verify.anchors(plan, None, SOURCE, DESTINATION, on_absent=on_absent)
 
@@ -101,6 +110,12 @@ def test_an_entry_that_has_nothing_after_it_is_as_before(verified):
     )
     found, _report = verified(log(range(60)), log(range(60)), 60, 60, evidence=before.evidence)
     assert (found.problems, found.verified, found.compared) == ([], 1, 1)
+
+
+@pytest.mark.parametrize(("verdict", "counts"), [(Verdict.REQUESTED, (0, 0, 1)), (Verdict.SAFE, (0, 1, 0))])
+def test_without_anchors_nothing_is_verified_whoever_has_chosen_the_offset(verified, verdict, counts):
+    found, _report = verified(log(range(60)), log(range(60)), None, 0, verdict=verdict)
+    assert (found.verified, found.without_records, found.requested) == counts
 
 
 def caught_up(verified, *destination):

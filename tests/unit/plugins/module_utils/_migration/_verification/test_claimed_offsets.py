@@ -98,9 +98,9 @@ def test_partitions_that_were_merged_are_proved_together(claimed):
     assert (found.cases, found.without_records) == ([], 1)
 
 
-def test_what_says_nothing_of_records_is_counted(claimed):
+def test_what_was_requested_is_counted_as_that(claimed):
     found = claimed([entry(source=((FIRST, None),), verdict=Verdict.REQUESTED)])
-    assert (found.cases, found.without_records) == ([], 1)
+    assert (found.cases, found.without_records, found.requested) == ([], 0, 1)
 
 
 @pytest.mark.parametrize(("count", "compared"), [(None, 0), (1, 0), (2, 1)])
