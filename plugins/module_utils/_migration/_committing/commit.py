@@ -222,8 +222,9 @@ def _without_kept(
 ) -> tuple[list[ReceiptEntry], list[str]]:
     """See rollback.without_kept(). found: the groups as they were read."""
     policies = options.on_rewind, options.on_advance
+    never_joined = {name for name, reading in found.items() if not reading.had_members}
     try:
-        return rollback.without_kept(entries, current, *policies, str(destination), returned)
+        return rollback.without_kept(entries, current, *policies, str(destination), returned, never_joined)
     except Refused:  # as a commit does
         moving = {entry.group for entry in entries if rollback.is_to_move(entry, current)}
         writing.check_members(destination, moving, found, options.on_active_group)

@@ -133,6 +133,7 @@ def without_kept(
     on_advance: OnAdvance,
     cluster: str,
     returned: t.Collection[str] = (),
+    never_joined: t.Collection[str] = (),
 ) -> tuple[list[ReceiptEntry], list[str]]:
     """The entries of groups that may go back, and one line for each entry that keeps its group, and for each such group.
 
@@ -140,10 +141,10 @@ def without_kept(
     on_advance where it stood further before; one that stands where nothing of that explains it, by on_rewind as well. keep
     leaves all of the group's entries alone, so that no group is split. Raises Refused where a policy says fail.
 
-    returned: the groups that a return has set at the source since they were migrated, for the refusal.
+    returned, never_joined: see repeats(), for the refusal.
     """
     entries = list(entries)
-    why = repeats(entries, current, returned, one_cluster=is_in_one_cluster(), are_named=True)
+    why = repeats(entries, current, returned, never_joined, one_cluster=is_in_one_cluster(), are_named=True)
     moved = [entry for entry in entries if is_to_move(entry, current)]
     told = all_of(lambda entry: _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why), moved)
     kept = values_by_key((entry.group, line) for entry, line in zip(moved, told, strict=True) if line is not None)
@@ -277,13 +278,15 @@ def repeats(
     entries: t.Iterable[ReceiptEntry],
     current: Commits,
     returned: t.Collection[str] = (),
+    never_joined: t.Collection[str] = (),
     *,
     one_cluster: bool,
     are_named: bool = False,
 ) -> str | None:
     """What a rollback of these entries means for groups that have consumed since, None where no group has.
 
-    A group that was returned goes on at the source where the return has set it, whatever is rolled back. are_named: whether the
+    A group that was returned goes on at the source where the return has set it, whatever is rolled back. never_joined: groups
+    that have never had members, so that nobody knows whether what they have committed since is consumed. are_named: whether the
     message has named all groups that have moved, so that they are only named again where this is true of some of them.
     """
     consumed: collections.Counter[str] = collections.Counter()
@@ -295,7 +298,9 @@ def repeats(
         if one_cluster and entry.before is not None and entry.origins == (Origin(*entry.key),):
             start = max(start, entry.before.offset)  # the group itself goes on where it was before
         consumed[entry.group] += max(0, commit.offset - start)
-    again = sorted(group for group, count in consumed.items() if count and group not in returned)
+    moved = sorted(group for group, count in consumed.items() if count and group not in returned)
+    again = [group for group in moved if group not in never_joined]
+    unexplained = [group for group in moved if group in never_joined]
     back = sorted(group for group, count in consumed.items() if count and group in returned)
 
     def who(groups: list[str], one: str, more: str) -> str:
@@ -313,6 +318,12 @@ def repeats(
                 if one_cluster
                 else "at the destination since the migration; after the rollback, consumers at the source consume them again"
             )
+        )
+    if unexplained:
+        records = counted(sum(consumed[group] for group in unexplained), "record")
+        texts.append(
+            f"{who(unexplained, 'has', 'have')} committed up to {records} more since, although no consumer has ever joined "
+            f"{'them' if unexplained[1:] else 'it'}: a tool, another run or a consumer that uses assign() has committed"
         )
     if back:
         texts.append(

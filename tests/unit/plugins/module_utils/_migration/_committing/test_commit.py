@@ -783,7 +783,7 @@ def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(clust
 
 
 def test_a_rollback_names_members_first_and_then_what_it_repeats(cluster):
-    consumed_since(cluster, shipping="consumer")
+    consumed_since(cluster, billing="consumer", shipping="consumer")
     cluster.groups["billing"][P1] = CommittedOffset(57)
     cluster.states["shipping"] = "Stable"
     with pytest.raises(GroupBusy, match="group shipping: has members"):
@@ -798,7 +798,7 @@ def test_a_rollback_names_members_first_and_then_what_it_repeats(cluster):
 
 
 def test_a_rollback_after_a_return_repeats_nothing_of_what_was_returned(cluster):
-    consumed_since(cluster, shipping="consumer")
+    consumed_since(cluster, billing="consumer", shipping="consumer")
     cluster.groups["billing"][P1] = CommittedOffset(57)
     shipping = "was returned to the source, where the consumers go on at the offsets of the return; this rollback"
     with pytest.raises(
@@ -807,6 +807,20 @@ def test_a_rollback_after_a_return_repeats_nothing_of_what_was_returned(cluster)
         roll_back(cluster.saved, None, CLOUD, NOW, cluster.save, {"shipping"})
     with pytest.raises(Refused, match=f"would be removed: the group {shipping} changes nothing there"):
         roll_back(cluster.saved, Selection(groups=("shipping",)), CLOUD, NOW, cluster.save, {"shipping"})
+
+
+def test_a_rollback_does_not_call_consumed_what_nobody_knows_to_be(cluster):
+    consumed_since(cluster, billing="consumer")
+    cluster.groups["billing"][P1] = CommittedOffset(57)
+    nobody = (
+        "although no consumer has ever joined it: a tool, another run or a consumer that uses assign() has committed"
+    )
+    with pytest.raises(Refused, match="billing has consumed up to 7 records at the destination") as refused:
+        roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert f"; shipping has committed up to 5 records more since, {nobody}. Set on_rewind" in str(refused.value)
+    with pytest.raises(Refused, match="would be removed: the group has committed up to 5 records more since"):
+        roll_back(cluster.saved, Selection(groups=("shipping",)), CLOUD, NOW, cluster.save)
+    assert cluster.done == []
 
 
 def test_a_group_in_use_can_be_left_out_as_a_whole(cluster):
