@@ -225,10 +225,11 @@ def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list
     """A note of what groups that go back have committed on their topics without this collection, which stays.
 
     wanted: what is rolled back. No receipt says whether it was there before the migration or is what consumers have committed
-    since.
+    since. A topic of which the receipt has the id, and no entry any more, counts as one of theirs: a run has written it.
     """
-    topics = {(group, partition.topic) for group, partition in wanted}
     known = receipt.by_key
+    without_entry = receipt.traits.topic_ids.keys() - {partition.topic for _group, partition in known}
+    topics = {(group, topic) for group, partition in wanted for topic in (partition.topic, *without_entry)}
     stays = [key for key in sorted(current) if (key[0], key[1].topic) in topics and key not in known]
     named = [f"{group_partition(group, partition)} ({current[group, partition].offset})" for group, partition in stays]
     text = (

@@ -4,6 +4,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import rollback
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -334,3 +335,13 @@ def test_inside_one_cluster_a_rollback_speaks_of_no_source(found, repeated, sour
         and f"the group has consumed up to {repeated} records since the run that is rolled back; after the rollback, the "
         "consumers consume them again"
     )
+
+
+def test_commits_on_a_topic_whose_lines_were_removed_from_the_receipt_are_said_to_stay():
+    key = "billing", P0
+    others = [("billing", TopicPartition(topic, 0)) for topic in ("clicks", "audit")]  # no run has written audit
+    current = dict.fromkeys((key, *others), CommittedOffset(7))
+    receipt = Receipt("D", (entry(),), traits=Traits(topic_ids={"orders": "o", "clicks": "c"}))
+    (note,) = rollback.staying(receipt, [key], current)
+    assert "stay at the destination: billing clicks-0 (7)." in note.text
+    assert rollback.staying(Receipt("D", (entry(),), traits=Traits(topic_ids={"orders": "o"})), [key], current) == []
