@@ -137,10 +137,13 @@ def _check(kind: str, document: t.Any, path: str) -> None:
     """Raise InvalidFile for a document of another kind or version."""
     file_format = document.get("format") if isinstance(document, dict) else None
     if file_format != _PREFIX + kind:
+        again, correct = _AGAIN[kind], f"correct {path_option()}"
+        # Without a file that was moved away, a run goes on as if it had never been there.
+        remedy = f"{again}; or {correct}" if again.startswith(_KEPT) else f"{correct}, or move that file away"
         raise InvalidFile(
             f"{path} is not a {kind} file",
             why=f"its format is {_shown(file_format)}, not {_shown(_PREFIX + kind)}",
-            remedy=f"correct {path_option()}, or move that file away",
+            remedy=remedy,
             kind=FailureKind.FILE_DAMAGED,
         )
     if document.get("version") != VERSION:

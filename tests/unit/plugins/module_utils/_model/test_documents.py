@@ -103,13 +103,22 @@ def test_what_cannot_be_read_is_told_in_one_line_with_path_and_remedy(kind, text
     assert refused.value.remedy
 
 
-def test_a_damaged_receipt_is_never_said_to_be_made_again():
+@pytest.mark.parametrize(
+    ("text", "more"), [("{", ""), ("", ""), ("{}", "; or correct the path"), ("[]", "; or correct the path")]
+)
+def test_a_damaged_receipt_is_never_said_to_be_made_again(text, more):
     with pytest.raises(InvalidFile) as refused:
-        receipt.from_json("{", "receipt.json")
-    assert (
-        refused.value.remedy
-        == "restore it from the newest folder in history/ that has one, or from a backup: without it nothing can be rolled back"
+        receipt.from_json(text, "receipt.json")
+    assert refused.value.remedy == (
+        "restore it from the newest folder in history/ that has one, or from a backup: without it nothing can be rolled back"
+        + more
     )
+
+
+def test_what_is_no_plan_can_be_moved_away():
+    with pytest.raises(InvalidFile) as refused:
+        plan.from_json("{}", "plan.json")
+    assert refused.value.remedy == "correct the path, or move that file away"
 
 
 @pytest.mark.parametrize(
