@@ -53,8 +53,9 @@ def look_at_status(
     A source that does not answer costs a note: it may be gone for good after the last wave. Raises Refused for files of other
     clusters, NotAuthorized, and ConnectionFailed for a destination that does not answer.
     """
-    silent = _check_clusters(directories, source, destination)
+    silent, recreated = _check_clusters(directories, source, destination)
     known, notes = _newest(directories)
+    notes += recreated
     if silent is not None:
         return _without_source(known, destination, [*notes, silent])
     wanted = {partition for group_files in known for _group, partition in group_files.source}
@@ -105,10 +106,10 @@ def _ends(logs: _Logs) -> Ends:
 
 def _check_clusters(
     directories: t.Sequence[DirectoryFiles], source: Connection, destination: Connection
-) -> Note | None:
+) -> tuple[Note | None, list[Note]]:
     """Raise Refused for the first file of another cluster. Each cluster is asked once for the topics of all files.
 
-    -> a note where the source does not answer.
+    -> a note where the source does not answer, and one of topics that were created again at the destination.
     """
     noted: tuple[list[tuple[str, ClusterIdentity]], list[tuple[str, ClusterIdentity]]] = ([], [])
     for directory_files in directories:
@@ -125,14 +126,28 @@ def _check_clusters(
         functools.partial(_identity, source, _topics(noted[0])),
         functools.partial(clusters.identify, destination, _topics(noted[1])),
     )
-    silent = None
+    silent, recreated = None, dict[str, str]()
     for connection, files, cluster in zip((source, destination), noted, identities, strict=True):
         if isinstance(cluster, Note):
             silent = cluster
             continue
         for name, identity in files:
             check_same(name, identity, cluster, connection, f"{correct_clusters()}; or leave its directory out")
-    return silent
+            if connection is destination:
+                recreated |= identity.traits.recreated(cluster.traits)
+    return silent, _recreated_note(recreated)
+
+
+def _recreated_note(recreated: t.Mapping[str, str]) -> list[Note]:
+    """recreated: topics of the destination, and how that shows."""
+    if not recreated:
+        return []
+    shown = [f"{visible_name(name)} ({how})" for name, how in sorted(recreated.items())]
+    text = (
+        "These topics were deleted and created again at the destination since the migration was planned or committed. Brokers "
+        f"remove the committed offsets of a deleted topic: {first_of(shown, _NAMED)}."
+    )
+    return [Note(NoteKind.TOPIC_RECREATED, text)]
 
 
 def _identity(source: Connection, names: t.Collection[str]) -> ClusterIdentity | Note:

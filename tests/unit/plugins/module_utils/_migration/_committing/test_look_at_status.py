@@ -6,7 +6,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.abiliti
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicSettings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import look_at_status as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import DirectoryFiles
@@ -24,7 +24,7 @@ MIDNIGHT = 20_000 * DAY
 def look(monkeypatch):
     """``look(*directories)``: every group is at offset 5 on both clusters.
 
-    look.topics: those that the source has. look.not_offered: what its brokers cannot do.
+    look.topics: those that the source has. look.not_offered: what its brokers cannot do. look.topic_id: of the topic orders.
     """
 
     def read(_connection, names, stable):
@@ -39,8 +39,13 @@ def look(monkeypatch):
 
     look.topics = {"orders"}
     look.not_offered = []
+    look.topic_id = "first"
     ids = {SOURCE.name: "S", DESTINATION.name: "D"}
-    monkeypatch.setattr(use_case.clusters, "identify", lambda cluster, _topics: ClusterIdentity(ids[cluster.name]))
+    monkeypatch.setattr(
+        use_case.clusters,
+        "identify",
+        lambda cluster, _topics: ClusterIdentity(ids[cluster.name], Traits(topic_ids={"orders": look.topic_id})),
+    )
     monkeypatch.setattr(use_case.groups, "read_groups", read)
     monkeypatch.setattr(use_case.positions, "bounds_as_far_as_known", bounds)
     monkeypatch.setattr(use_case, "broker_number", lambda _connection, _name: 7 * 1440)
@@ -54,7 +59,9 @@ def directory(name, *times, cluster="D"):
     """The files of a migration that has committed a group for each of these times."""
     at = CommittedOffset(5)
     lines = (ReceiptEntry(f"g{n}", AT, None, at, at, (Origin(f"g{n}", AT),), time) for n, time in enumerate(times))
-    return DirectoryFiles(name, None, Receipt(cluster, tuple(lines)), None)
+    return DirectoryFiles(
+        name, None, Receipt(cluster, tuple(lines), traits=Traits(topic_ids={"orders": "first"})), None
+    )
 
 
 def test_of_two_directories_that_know_a_group_the_last_commit_counts_and_a_note_names_both(look):
@@ -81,6 +88,13 @@ def test_nobody_knows_until_when_a_rollback_is_possible_where_each_offset_expire
     (note,) = found.notes
     assert note.kind is NoteKind.NOT_TOLD and "OffsetCommit 5, since Kafka 2.1" in note.text
     assert look().notes == []  # no group is committed
+
+
+def test_a_topic_that_was_created_again_is_named(look):
+    assert look(directory("here", MIDNIGHT)).notes == []
+    look.topic_id = "second"
+    (note,) = look(directory("here", MIDNIGHT), directory("there", MIDNIGHT - 1)).notes[1:]
+    assert note.kind is NoteKind.TOPIC_RECREATED and "orders (its id is second, and was first)." in note.text
 
 
 def test_files_of_another_cluster_are_refused(look):
