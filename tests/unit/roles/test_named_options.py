@@ -66,6 +66,7 @@ NEVER_SHOWN = {
         _spark.cluster_manager.check_cluster_manager _spark.failures.known_failure _spark.java._places
         _spark.java.find_java _spark.session._embedded _spark.session._unreachable _spark.session.obstacle
         _spark.shipping.check_archives _spark.surroundings._unfit _spark.workers.cores""",
+    "it returns no groups": "_migration.preflight.never_joined",
     "it copies no records, or its verification does not": """
         _migration._backlog.takeover.check_lost _model.copy_progress.begin_anew""",
 }
