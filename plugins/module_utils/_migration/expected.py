@@ -8,6 +8,7 @@ import dataclasses
 import sys
 
 from .._control import groups
+from .._model.cluster_identity import LogRange
 from .._model.connection import Connection
 from .._model.group_state import CommittedOffset, commits_of
 from .._model.option_names import at_destination
@@ -38,7 +39,11 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
     receipts = written.by_key
     entries = (
         _expecting(
-            entry, commits.get(entry.key), known.get(entry.key), receipts.get(entry.key), _log_start(plan, entry)
+            entry,
+            commits.get(entry.key),
+            known.get(entry.key),
+            receipts.get(entry.key),
+            plan.destination_traits.log_of(entry.partition),
         )
         for entry in sorted(plan.entries, key=lambda entry: entry.key)
     )
@@ -98,33 +103,25 @@ def still_true(previous: Plan, made: Plan) -> Plan:
     return dataclasses.replace(previous, entries=kept)
 
 
-def _log_start(plan: Plan, entry: PlanEntry) -> int:
-    """Where the log of an entry starts at the destination; 0 where that is not known."""
-    topic, number = entry.partition
-    logs = plan.destination_traits.logs.get(topic, ())
-    log = logs[number] if number < len(logs) else None
-    return 0 if log is None else log.start
-
-
 def _expecting(
     entry: PlanEntry,
     current: CommittedOffset | None,
     previous: PlanEntry | None,
     receipt: ReceiptEntry | None,
-    log_start: int,
+    log: LogRange | None,
 ) -> PlanEntry:
     """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
     if entry.verdict is Verdict.UNCOMMITTED and current is not None:
         detail = f"{entry.detail}; consumers start at what the group has committed{at_destination()}"
         entry = dataclasses.replace(entry, detail=sys.intern(detail))
-    if previous is not None and _stands(entry, previous, log_start):
+    if previous is not None and _stands(entry, previous, log):
         ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
         if ours or current == previous.expected:
             return previous
     return entry if entry.expected == current else dataclasses.replace(entry, expected=current)
 
 
-def _stands(entry: PlanEntry, previous: PlanEntry, log_start: int) -> bool:
+def _stands(entry: PlanEntry, previous: PlanEntry, log: LogRange | None) -> bool:
     """Is the earlier decision still the same? One by retention moves on with the clock, and stays as safe as it was.
 
     It does not stay if the log starts after it by now: consumers that find their offset gone start where their settings say.
@@ -134,7 +131,13 @@ def _stands(entry: PlanEntry, previous: PlanEntry, log_start: int) -> bool:
     if entry == previous:  # of a wide topic, nearly all are: nothing is committed there
         return True
     earlier = entry.reason is Reason.CAUGHT_UP and previous.reason is Reason.CAUGHT_UP
-    if earlier and previous.offset and entry.offset and log_start <= previous.offset <= entry.offset:
+    start = 0 if log is None else log.start
+    if (
+        earlier
+        and entry.offset is not None
+        and previous.offset is not None
+        and start <= previous.offset <= entry.offset
+    ):
         entry = dataclasses.replace(
             entry, offset=previous.offset, repeats=previous.repeats, detail=previous.detail, evidence=previous.evidence
         )

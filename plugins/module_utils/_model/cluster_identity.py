@@ -50,6 +50,11 @@ class Traits(t.NamedTuple):
         """How many partitions the topics have; those that do not exist are left out."""
         return {name: len(logs) for name, logs in self.logs.items()}
 
+    def log_of(self, partition: TopicPartition) -> LogRange | None:
+        """The log of a partition; None where it was not known, or the topic is none of these."""
+        logs = self.logs.get(partition.topic, ())
+        return logs[partition.partition] if partition.partition < len(logs) else None
+
     def with_counts(self, counts: t.Mapping[str, int]) -> Traits:
         """The same with partitions that are yet to be made, of which no log is known."""
         more = {name: (None,) * (count - len(self.logs.get(name, ()))) for name, count in counts.items()}

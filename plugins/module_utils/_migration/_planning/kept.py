@@ -19,6 +19,10 @@ from .settling import Case, answer_all
 from .strategy import DraftKey, StrategyInput
 
 _CHOSEN = Reason.EXPIRED, Reason.CAUGHT_UP, Reason.POLICY_FAIL  # by an option, because the source has lost records
+_NOT_COUNTED = (
+    "the offset of the last plan, because records have expired at the source since; not counted: whether the replication tool "
+    "has copied consumed records again"
+)
 _Run = tuple[TopicPartition, TopicPartition, int]  # both partitions, and by how much offsets differ
 
 
@@ -107,9 +111,7 @@ def _copies(entry: PlanEntry) -> dict[int, str]:
 
 def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEntry:
     """The previous entry, with what is lost by now. entry: what an option has chosen."""
-    topic, number = entry.partition
-    logs = given.previous.destination_traits.logs.get(topic, ()) if given.previous else ()
-    noted = logs[number] if number < len(logs) else None
+    noted = given.previous.destination_traits.log_of(entry.partition) if given.previous else None
     last, end = previous.evidence.before, given.destination.logs[entry.partition].facts.high_watermark
     start = given.source.logs[given.searched[entry.key].source_partition].facts.log_start
     # Where the destination ends, as an offset of the source: what was between there and the source's start is lost.
@@ -119,24 +121,17 @@ def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEn
     lost, bound = (None, Bound.EXACTLY) if entry.offset is None else (entry.lost, entry.lost_bound)
     if missing > 0 and not lost:
         lost, bound = missing, Bound.AT_MOST
-    told = f"lost on both clusters: {RecordSum(lost, bound).clause('record')}" if lost else ""
-    kept = dataclasses.replace(
-        previous, lost=lost, lost_bound=bound, detail="; ".join(filter(None, (previous.detail, told)))
-    )
-    if noted is not None and end <= noted.end:
+    has_not_grown = noted is not None and end <= noted.end
+    clauses = [
+        previous.detail if has_not_grown else _NOT_COUNTED,
+        f"lost on both clusters: {RecordSum(lost, bound).clause('record')}" if lost else "",
+    ]
+    kept = dataclasses.replace(previous, lost=lost, lost_bound=bound, detail="; ".join(filter(None, clauses)))
+    if has_not_grown:
         return kept
-    detail = (
-        "the offset of the last plan, because records have expired at the source since; not counted: whether the replication "
-        "tool has copied consumed records again"
-    )
+    evidence = previous.evidence._replace(certificate=None)
     return dataclasses.replace(
-        kept,
-        verdict=Verdict.SAFE,
-        reason=Reason.EXPIRED,
-        repeats=None,
-        detail="; ".join(filter(None, (detail, told))),
-        evidence=previous.evidence._replace(certificate=None),
-        verified=None,
+        kept, verdict=Verdict.SAFE, reason=Reason.EXPIRED, repeats=None, evidence=evidence, verified=None
     )
 
 

@@ -65,8 +65,8 @@ def test_fail_blocks_where_unconsumed_records_are_on_neither_cluster():
     assert (second.offset, second.reason) == (None, Reason.POLICY_FAIL)
 
 
-@pytest.mark.parametrize(("log_start", "offset"), [(50, 50), (51, 80)])
-def test_an_offset_by_retention_stays_until_the_destination_s_log_starts_after_it(monkeypatch, log_start, offset):
+@pytest.mark.parametrize(("log_start", "was", "offset"), [(50, 50, 50), (51, 50, 80), (0, 0, 0)])
+def test_an_offset_by_retention_stays_until_the_destination_s_log_starts_after_it(monkeypatch, log_start, was, offset):
     entry = dataclasses.replace(
         planned(still_world()),
         verdict=Verdict.SAFE,
@@ -75,7 +75,7 @@ def test_an_offset_by_retention_stays_until_the_destination_s_log_starts_after_i
         partition=TopicPartition("orders", 0),
     )
     traits = Traits((), {"orders": "id"}, {"orders": (LogRange(log_start, 100),)})
-    earlier = Plan("s", "d", "", (dataclasses.replace(entry, offset=50),), destination_traits=traits)
+    earlier = Plan("s", "d", "", (dataclasses.replace(entry, offset=was),), destination_traits=traits)
     monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
     made = expected.with_expected(Plan("s", "d", "", (entry,), destination_traits=traits), DESTINATION, earlier, None)
     assert [entry.offset for entry in made.entries] == [offset]
