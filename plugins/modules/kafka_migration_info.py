@@ -306,10 +306,9 @@ def look(module: Module) -> dict[str, t.Any]:
     if written is not None:
         another = use_case.receipt_of_another(written, source, destination, preflight.cluster_ids)
     if migrated is not None:
-        of_no_return = use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids)
-        another = of_no_return or another
-        if not (of_no_return or preflight.problems or params["on_rewind"] == OnRewind.KEEP):
-            another = [*another, *use_case.never_joined(migrated, source, preflight.groups)]
+        another = use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids) or another
+        if not (another or preflight.problems or params["on_rewind"] == OnRewind.KEEP):
+            another = use_case.never_joined(migrated, source, preflight.groups)
     problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *preflight.problems)}.values())
     if params["assessment"]:
         part = assess_destination(

@@ -214,6 +214,14 @@ def test_what_cannot_be_returned_is_refused_and_a_return_is_rolled_back(world):
     world.begin(100, 20)
     assert "receipt" in failed(world.take_back())
     done(world.migrate())
+    # A tool has moved it there, and nobody has consumed.
+    migrated = {where: offset for where, (offset, _metadata) in committed(world.new, world.new_group).items()}
+    commit(world.new, world.new_group, {where: offset + 15 for where, offset in migrated.items()})
+    for words in (("--check",), ()):
+        said = failed(world.take_back(*words))
+        assert "no consumer has ever joined it" in said and "skips up to 30 records that nobody has consumed" in said
+    assert world.status()["state"] == "moved"
+    commit(world.new, world.new_group, migrated)
     world.consume(20, at_new=True)
     before = committed(world.old, world.group)
     assert "is not in the receipt" in failed(world.take_back(groups=["nobody"]))

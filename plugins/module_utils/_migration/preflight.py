@@ -230,8 +230,8 @@ def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str])
     ahead: dict[str, list[tuple[TopicPartition, int]]] = {}
     for entry in receipt.entries:
         reading = readings.get(entry.group)
-        now = reading.offsets.get(entry.partition) if reading is not None and not reading.had_members else None
-        if now is not None and entry.written is not None and now.offset > entry.written.offset:
+        now = None if reading is None else reading.offsets.get(entry.partition)
+        if reading and now and entry.written and entry.has_moved_alone(now, reading.had_members):
             ahead.setdefault(entry.group, []).append((entry.partition, now.offset - entry.written.offset))
     skipped = {group: counted(sum(number for _at, number in places), "record") for group, places in ahead.items()}
     return [

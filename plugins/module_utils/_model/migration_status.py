@@ -345,8 +345,7 @@ def assess(
 def _explains(line: ReceiptEntry, reading: GroupReading) -> bool:
     """Is what the group has committed what was written, or what consumers have consumed since? Somebody must have joined it."""
     now = reading.offsets.get(line.partition)
-    stays = now is not None and line.written is not None and now.offset == line.written.offset
-    return line.explains(now) and (stays or reading.had_members)
+    return line.explains(now) and not line.has_moved_alone(now, reading.had_members)
 
 
 def _unexplained(lines: t.Sequence[tuple[ReceiptEntry, GroupReading]]) -> GroupState | None:

@@ -75,6 +75,15 @@ class ReceiptEntry(t.NamedTuple):
             return current.offset >= self.written.offset
         return current[:2] == self.written[:2]
 
+    def has_moved_alone(self, current: CommittedOffset | None, had_members: bool) -> bool:
+        """Has the group a later offset than was written, although no consumer has ever joined it?
+
+        Then a tool may have committed it, or a consumer that uses assign(): nobody knows whether what is before is consumed.
+        """
+        if self.written is None or current is None or had_members:
+            return False
+        return current.offset > self.written.offset
+
     def is_pending(self, current: CommittedOffset | None) -> bool:
         """Has the group still what it had before, because a run was stopped before it wrote this, or could not?"""
         now = current and current[:2]

@@ -127,7 +127,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     if target is None or same_commit(commit, target):
         return None
     if earlier is not None and commit is not None and earlier.written == target and earlier.explains(commit):
-        if commit.offset == target.offset or entry.group in ground.joined:
+        if not earlier.has_moved_alone(commit, entry.group in ground.joined):
             line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
             return LeftAlone(line, has_consumed=True)
         return _unexplained(entry, target, commit, earlier, ground)
