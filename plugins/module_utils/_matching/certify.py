@@ -20,7 +20,7 @@ from .certificates import (
     has_arrived,
 )
 from .context import Context, Known, Side
-from .evidence import Question
+from .evidence import Policy
 from .explain import check_stamps, explain
 from .log_reader import Doubt, Reader
 from .lost_records import lost_until
@@ -35,7 +35,7 @@ _NOT_EXPLAINED = Doubt("records before the offset were not found at the source w
 
 
 def certificate(
-    reader: Reader, question: Question, context: Context, known: Known, cut: Cut, offset: int
+    reader: Reader, context: Context, known: Known, cut: Cut, offset: int, policy: Policy
 ) -> Certificate | Doubt:
     """Why nothing unconsumed stands before this offset, and nothing consumed from there on, or why that is not known.
 
@@ -43,29 +43,24 @@ def certificate(
     """
     first = cut.first_unconsumed
     if first is None:
-        return _ends_with_consumed(reader, context, known, cut, lost_until(reader, question))
+        return _ends_with_consumed(reader, context, known, cut)
     following = max(reader.source.end - reader.committed, reader.destination.end - offset)
     if cut.passed_over:
         # Not even the offset is known, unless all that is unconsumed follows it.
-        if following > question.policy.budget:
+        if following > policy.budget:
             raise Doubt("a time look-up ended at a control record, and more follows than search_limit")
-        return _from_the_end(reader, context, known, cut, offset, lost_until(reader, question))
+        return _from_the_end(reader, context, known, cut, offset)
     if not cut.explained:
         return _NOT_EXPLAINED
     if following > SHORT:
         found = _contiguous_to_the_end(reader, context, known, first)
         if following > LONGEST or not isinstance(found, Doubt):
             return found
-    return _from_the_end(reader, context, known, cut, offset, lost_until(reader, question))
+    return _from_the_end(reader, context, known, cut, offset)
 
 
-def _ends_with_consumed(
-    reader: Reader, context: Context, known: Known, cut: Cut, until: int | None
-) -> Certificate | Doubt:
-    """The last consumed record's copy must be the one that it seems to be: its neighbours are the same on both clusters.
-
-    until: see lost_until().
-    """
+def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | Doubt:
+    """The last consumed record's copy must be the one that it seems to be: its neighbours are the same on both clusters."""
     last = cut.last_consumed
     if not cut.explained:
         return _NOT_EXPLAINED
@@ -74,7 +69,7 @@ def _ends_with_consumed(
     unexplained = list(cut.sides[cut.sides.index(Side.CONSUMED) :]).count(Side.UNKNOWN)
     if known.key(last) != known.key(context.before[-1]) or unexplained:
         return _ENDS_OTHERWISE
-    _doubt_lost_ones(known, [record for record in cut.records if record.offset > last.offset], until)
+    _doubt_lost_ones(reader, known, [record for record in cut.records if record.offset > last.offset])
     comparison = same_before(reader, context, known, context.before[-1].offset + 1, last.offset + 1)
     if comparison is None:
         return _ENDS_OTHERWISE
@@ -85,8 +80,9 @@ def _ends_with_consumed(
     return EndsWithConsumed(comparison, unexplained)
 
 
-def _doubt_lost_ones(known: Known, following: t.Sequence[Record], until: int | None) -> None:
+def _doubt_lost_ones(reader: Reader, known: Known, following: t.Sequence[Record]) -> None:
     """Raise Doubt where one of these, which follow the offset, may be a copy of a consumed record that the source has lost."""
+    until = lost_until(reader)
     if until is not None and any(
         0 <= record.timestamp <= until and known.side(record) is Side.DESTINATION_ONLY for record in following
     ):
@@ -183,12 +179,9 @@ def _gapless(reader: Reader, known: Known, shift: int, begin: int, end: int, *, 
     return None
 
 
-def _from_the_end(
-    reader: Reader, context: Context, known: Known, cut: Cut, offset: int, until: int | None
-) -> Certificate:
+def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offset: int) -> Certificate:
     """Read all that is unconsumed, and the destination from the offset on: each must be there as often as it should.
 
-    until: see lost_until().
     Raises Doubt where it is not, or where anything consumed is there: counting both logs may find a better offset.
     """
     source, destination = reader.source, reader.destination
@@ -198,7 +191,7 @@ def _from_the_end(
     check_stamps(known, rest)
     known.add(unconsumed)
     explain(source, context, known, rest)
-    _doubt_lost_ones(known, rest, until)
+    _doubt_lost_ones(reader, known, rest)
     wanted = collections.Counter(known.key(record) for record in unconsumed)
     copies = collections.Counter(known.key(record) for record in rest)
     repeated = 0

@@ -127,9 +127,8 @@ class CountedContents:
             places.sort()
         self._destination_only.sort()
         times = (time for _place, time in reversed(self._destination_only))
-        self._oldest_from = [*itertools.accumulate(times, min)][
-            ::-1
-        ]  # the lowest time of each of these and those after it
+        # The lowest time of each of these and those after it.
+        self._oldest_from = list(itertools.accumulate(times, min))[::-1]
         self._known: tuple[t.Any, list[tuple[_Unit, list[Count]]]] = (None, [])  # what was asked last, see _counts()
 
     def _taken(self, content: Content) -> t.Iterator[Pair]:

@@ -129,7 +129,7 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         "after": _anchor(known, first, context.after[:1], known.unconsumed_at),
         "matched_by": known.matching.parts,
     }
-    proof = certificate(reader, question, context, known, cut, placed.offset)
+    proof = certificate(reader, context, known, cut, placed.offset, question.policy)
     if not isinstance(proof, Doubt):
         return Decision.exact(proof, placed.offset, **evidence)
     if not cut.explained and first is None and last is None:

@@ -16,7 +16,7 @@ from .._model.record_sum import Bound, RecordSum
 from .._model.records import Record
 from .between import Back, count_back
 from .context import read_context
-from .evidence import Decision, Question
+from .evidence import Decision
 from .log_reader import Reader
 
 _FEW = 4096  # records that are read for the sake of a number alone
@@ -121,19 +121,18 @@ def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "
     return dataclasses.replace(decision, lost=lost, lost_bound=bound, detail=decision.detail + text)
 
 
-def lost_until(reader: Reader, question: Question) -> int | None:
+def lost_until(reader: Reader) -> int | None:
     """Up to which time (ms) a destination-only record may be a copy of a consumed record that the source has lost.
 
     That is as old as the last consumed record which is left; or as the first unconsumed one if the source has lost all
-    consumed ones, or if compaction may have taken some in between. None where nothing was lost, or times are not compared.
-    Raises NotRead.
+    consumed ones, or if compaction may have taken some in between. None where nothing was lost. Raises NotRead.
     """
     facts = reader.source.facts
-    if not facts.is_lossy or not question.policy.with_timestamp:
+    if not facts.is_lossy:
         return None
-    context = read_context(reader.source, question.committed, 1)
+    context = read_context(reader.source, reader.committed, 1)
     last, following = context.before[-1:], context.after[:1]
-    may_follow = not last or (facts.compacted and last[0].offset + 1 < question.committed)
+    may_follow = not last or (facts.compacted and last[0].offset + 1 < reader.committed)
     youngest = following if may_follow and following else last
     return youngest[0].timestamp if youngest else None
 

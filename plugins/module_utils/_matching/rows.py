@@ -236,7 +236,7 @@ def _is_certain(reader: Reader, question: Question, context: Context, known: Kno
     if first is None:
         return True
     with contextlib.suppress(Doubt, BudgetSpent, OtherMatching):
-        return not isinstance(certificate(reader, question, context, known, cut, first.offset), Doubt)
+        return not isinstance(certificate(reader, context, known, cut, first.offset, question.policy), Doubt)
     return False
 
 

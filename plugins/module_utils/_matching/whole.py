@@ -83,7 +83,7 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
             stable=(facts.end,),
             lossy=facts.is_lossy,
         )
-    (count,) = made[key].count([(question.committed,)], lost_until(reader, question))
+    (count,) = made[key].count([(question.committed,)], lost_until(reader))
     return t.cast(GroupCount, count)
 
 

@@ -15,6 +15,7 @@ from .._matching.contents import Named, alike_contents
 from .._matching.counted_contents import CountedContents, Sides
 from .._matching.group_count import CountedPair
 from .._matching.singles import Singles
+from .._model.records import NO_TIMESTAMP
 from .worker_lost import Edges, left_in
 from .worker_packing import Grouped, Layout, Records, grouped, unpack
 
@@ -99,11 +100,7 @@ def counted_contents(
         alike = _several(records, groups, pair_rows.several[left], stamped, without_headers)
         without = records.places[np.append(pair_rows.lonely[0], lacking)].tolist()
         only = pair_rows.lonely[1]
-        have_times = ~records.stamped[only] & (layout.timestamps and pair.recurs)
-        times = [
-            time if has_time else None
-            for time, has_time in zip(records.times[only].tolist(), have_times.tolist(), strict=True)
-        ]
+        times = np.where(records.stamped[only] | (not layout.timestamps), NO_TIMESTAMP, records.times[only])
         same_headers = not without_headers or not headers_differ(records, source_rows, copy_rows)
         yield (
             pair_rows.pair,
@@ -112,7 +109,7 @@ def counted_contents(
                 [
                     *alike.contents,
                     Content([(place, 0) for place in sorted(without)], []),
-                    Content([], list(zip(records.places[only].tolist(), times, strict=True))),
+                    Content([], list(zip(records.places[only].tolist(), times.tolist(), strict=True))),
                 ],
                 singles_of_columns(columns, pair.sides),
                 ages=alike.ages if len(pair.sides.destinations) > 1 else None,

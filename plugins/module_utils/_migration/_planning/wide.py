@@ -220,9 +220,11 @@ class _Wide:
 
 
 def _lost_until(_key: t.Hashable, question: Question) -> int | Need | None:
+    if not question.policy.with_timestamp:
+        return None  # nothing is compared with it
     reader = Reader(question)
     try:
-        return lost_until(reader, question)
+        return lost_until(reader)
     except NotRead:
         return reader.need()
 
