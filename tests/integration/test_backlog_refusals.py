@@ -269,6 +269,17 @@ class TestRights:
             revoke(cluster, [*needed, *others], cluster.ssl_principal)
 
 
+def copied_whole(source, destination, topic, tmp_path):
+    """A migration whose backlog, all of the topic, has been copied as it is."""
+    commit(source, topic, {(topic, 0): 0})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(topic)
+    with one_session():
+        migration.backlog()
+    assert [content(each) for each in read(destination, topic)] == [content(each) for each in read(source, topic)]
+    return migration
+
+
 def test_a_record_that_fits_only_when_it_is_compressed(source, destination, topic, tmp_path):
     """Also one that fits with zstd alone."""
     create_topic(source, topic, max_message_bytes=50_000)
@@ -277,12 +288,7 @@ def test_a_record_that_fits_only_when_it_is_compressed(source, destination, topi
     # Twice the same, farther apart than gzip looks back.
     produce(source, topic, [Message(2 * os.urandom(40_000))], compression_type="zstd")
     produce(source, topic, [Message(b"small, too")])
-    commit(source, topic, {(topic, 0): 0})
-    migration = Migration(tmp_path / "migration", source, destination)
-    migration.snapshot(topic)
-    with one_session():
-        migration.backlog()
-    assert [content(each) for each in read(destination, topic)] == [content(each) for each in read(source, topic)]
+    migration = copied_whole(source, destination, topic, tmp_path)
     migration.commit()
     assert len(unconsumed(destination, topic, topic)) == 4
 
@@ -294,12 +300,7 @@ def test_a_record_that_fits_only_when_it_is_compressed_among_many(source, destin
     produce(source, topic, many)
     produce(source, topic, [Message(b"x" * 2_000_000, headers=[("name", b"x" * 2_000_000)])], compression_type="gzip")
     produce(source, topic, many + many)
-    commit(source, topic, {(topic, 0): 0})
-    migration = Migration(tmp_path / "migration", source, destination)
-    migration.snapshot(topic)
-    with one_session():
-        migration.backlog()
-    assert [content(each) for each in read(destination, topic)] == [content(each) for each in read(source, topic)]
+    copied_whole(source, destination, topic, tmp_path)
 
 
 def test_a_record_that_is_too_large_in_any_way_is_named(source, destination, topic, tmp_path):

@@ -175,7 +175,7 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
 
 def _options(params: dict[str, t.Any]) -> TranslateOptions:
     match_on = options.match_on(params)
-    budget, now, path = params["search_limit"], time.time_ns() // 1_000_000, params["promotion"]
+    budget, now = params["search_limit"], time.time_ns() // 1_000_000
     policy = options.filled(Policy, params, with_timestamp=match_on.timestamp, budget=budget, now=now)
     return options.filled(
         TranslateOptions,
@@ -184,7 +184,11 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         policy=policy,
         spark=options.spark_options(params),
         mirror=_mirror(params),
-        promotion=None
-        if path is None
-        else files.parsed_required(path, topic_plan.from_json, "topics", "kafka_topic_promotion"),
+        promotion=_promotion(params["promotion"]),
     )
+
+
+def _promotion(path: str | None) -> topic_plan.TopicPlan | None:
+    if path is None:
+        return None
+    return files.parsed_required(path, topic_plan.from_json, "topics", "kafka_topic_promotion")

@@ -132,7 +132,9 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
 
 def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
     """The receipt of a plan's commit: empty where nothing had to be written, None where no file is named."""
-    return files.parsed(path, receipt.from_json) or receipt.Receipt(made.destination_id) if path is not None else None
+    if path is None:
+        return None
+    return files.parsed(path, receipt.from_json) or receipt.Receipt(made.destination_id)
 
 
 def _compared(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:

@@ -120,9 +120,8 @@ def _range_differences(
     last: LastGroup | None,
 ) -> list[str]:
     others: set[bytes] = set()
-    unlike: set[bytes] = (
-        set()
-    )  # the same up to the copy's last record: if it has written all of these, they are no doubles
+    # The same up to the copy's last record: if it has written all of these, they are no doubles.
+    unlike: set[bytes] = set()
     originals = _records(source, planned.source, max(start, planned.start), planned.end)
     original = next(originals, None)
     between = _Between(planned, last)

@@ -5,7 +5,7 @@
 The frame has the columns of worker_packing.SCHEMA: bucket (int), copies (boolean: of the destination, else of the
 source) and records (binary: a chunk of packed records, 48 bytes each). All records of one pair and one content are in
 the same Spark partition; a partition holds many contents. A worker gets at them with worker_packing.unpack() and
-worker_packing.values_by_key().
+worker_packing.grouped().
 
 It costs one shuffle of 48 bytes a record. A task holds some 400,000 records in memory, or as many as the commonest content has.
 """
