@@ -71,18 +71,19 @@ import os
 import typing as t
 
 from ansible import context
-from ansible.errors import AnsibleUndefinedVariable, AnsibleValueOmittedError
+from ansible.errors import AnsibleUndefinedVariable
 from ansible.plugins.lookup import LookupBase
 from ansible.template import Templar
 from jinja2 import Undefined, UndefinedError
 
 from ..module_utils._model.progress import first_names
 from ..plugin_utils._given import Given, HostCluster, Inventory, cut_at_blanks, role_options
+from ..plugin_utils._last_words import NAMED
 from ..plugin_utils._problems import cluster_options, of_clusters, of_play
 from ..plugin_utils._role_problems import of_role
+from ..plugin_utils._templated import Templated
 from ..plugin_utils._waves import read_waves
 
-_NAMED = 20
 # What reading a value of another host raises, depending on how deep in it a variable is that is not defined.
 _UNDEFINED = (AnsibleUndefinedVariable, UndefinedError)
 
@@ -97,7 +98,7 @@ class LookupModule(LookupBase):
         option: t.Callable[[str], t.Any] = self.get_option
         what, name = terms
         if what == "names":
-            return [first_names(name, _NAMED)]
+            return [first_names(name, NAMED)]
         known = option("known")
         options = (
             role_options(name)
@@ -108,7 +109,7 @@ class LookupModule(LookupBase):
             name,
             "role" if known is None else "playbook",
             options,
-            _Templated(variables, t.cast(Templar, self._templar)),
+            Templated(variables, t.cast(Templar, self._templar)),
             cut_at_blanks(context.CLIARGS.get("extra_vars", ())),
         )
         if what == "changed":
@@ -131,29 +132,6 @@ class LookupModule(LookupBase):
                 *read_waves(option("waves"), beside).problems,
             )
         return list(lines)
-
-
-class _Templated(t.Mapping[str, t.Any]):
-    """Variables whose values are worked out when they are read. One that a role has been given as "omit" is none."""
-
-    def __init__(self, variables: t.Mapping[str, t.Any], templar: Templar) -> None:
-        self._variables = variables
-        self._templar = templar
-
-    def __getitem__(self, name: str) -> t.Any:
-        try:
-            return self._templar.template(self._variables[name])
-        except AnsibleValueOmittedError as exc:
-            raise KeyError(name) from exc
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._variables
-
-    def __iter__(self) -> t.Iterator[str]:
-        return iter(self._variables)
-
-    def __len__(self) -> int:
-        return len(self._variables)
 
 
 def _value(variables: t.Mapping[str, t.Any], name: str) -> t.Any:

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: said
+short_description: Say what a role of this collection has done
+version_added: 0.2.0
+description:
+  - Private to this collection. Do not use this look-up yourself, because it may change in any release.
+  - Reads the variables of a role of this collection and what its modules have returned.
+author: The streamshift.kafka authors (@streamshift)
+options:
+  _terms:
+    description:
+      - What to say, in this order.
+      - V(done) returns what was verified, read back and committed.
+      - V(verified) returns what the verification has found.
+      - V(read_back) returns how many committed offsets were read back, if any were.
+      - V(left_out) returns the groups that are in use at the source, if there are any.
+      - V(took) returns how long each step has taken.
+      - V(next) returns what to do next.
+      - V(command_back) returns which command rolls back, as a part of a sentence.
+    type: list
+    elements: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Say what was done
+  ansible.builtin.debug:
+    msg: "{{ query('streamshift.kafka.said', 'done', 'took', 'next') }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: The lines of all terms.
+  type: list
+  elements: str
+"""
+
+import typing as t
+
+from ansible.plugins.lookup import LookupBase
+from ansible.template import Templar
+
+from ..module_utils._module._report.occasion import places
+from ..module_utils._module.run_outcome import RunOutcome
+from ..plugin_utils._last_words import LastWords
+from ..plugin_utils._templated import Templated
+
+
+class LookupModule(LookupBase):
+    """The look-up."""
+
+    def run(self, terms: list[str], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[str]:
+        """The lines."""
+        self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
+        words = _last_words(Templated(variables or {}, t.cast(Templar, self._templar)))
+        return [line for term in terms for line in getattr(words, term)()]
+
+
+def _last_words(variables: t.Mapping[str, t.Any]) -> LastWords:
+    """What the variables of roles/common tell."""
+    role = variables["_common_role"]
+    source, destination = variables["_common_source"], variables["_common_destination"]
+    returns = variables["_common_returns"]
+    results = variables.get("_common_results") or variables["__common_results"]
+    options = variables["_common_plan_options"]
+    run = RunOutcome(results, variables["_common_phase"], *places(source, destination, returns=returns))
+    return LastWords(
+        run,
+        role,
+        source,
+        destination,
+        variables["_common_directory"],
+        returns=returns,
+        source_lost=variables["_common_source_lost"],
+        dry_run=variables["ansible_check_mode"],
+        verifies=variables.get(f"{role}_verify") != "none",
+        moves="group_map" in options and not options.get("restores"),
+        fails_on_blocked=variables.get("_common_commit_options", {}).get("on_blocked") == "fail",
+        refused="failure" in variables.get("__common_refusal", {}),
+    )

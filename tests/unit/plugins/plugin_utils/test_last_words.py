@@ -1,0 +1,164 @@
+"""What roles say in the end of a run: the next step is one that can be done, and nothing is left out without a word."""
+
+import dataclasses
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import places
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.run_outcome import RunOutcome
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._last_words import LastWords
+
+PLANNED = {"counts": {"exact": 3, "blocked": 0}, "digest": "4b82", "changed": True, "seconds": 1.25}
+COMMITTED = {
+    "blocked": [],
+    "left_out": [],
+    "stands": True,
+    "receipt": "/m/receipt.json",
+    "summary": ["3 of 3 offsets changed."],
+}
+BACK = "To roll back, stop them, and run the same command with -e group_migration_phase=rollback."
+APPLY = (
+    "look at the plan, and run the same command with -e group_migration_phase=apply "
+    "-e group_migration_plan_digest=4b82."
+)
+SKIPPED = {"changed": False, "skipped": True}
+
+
+def words(phase="migrate", *, destination="cloud", returns=False, **more):
+    """Those of a run of group_migration. more: results by the step, or members of LastWords."""
+    members = {field.name for field in dataclasses.fields(LastWords)}
+    results = {step.replace("_", " "): result for step, result in more.items() if step not in members}
+    return LastWords(
+        RunOutcome(results, phase, *places("onprem", destination, returns=returns)),
+        "group_migration",
+        "onprem",
+        destination,
+        "/m",
+        returns,
+        **{
+            "source_lost": False,
+            "dry_run": False,
+            "verifies": True,
+            "moves": True,
+            "fails_on_blocked": True,
+            "refused": False,
+            **{name: value for name, value in more.items() if name in members},
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (words(commit=COMMITTED), f"start the consumers at the destination. {BACK}"),
+        (words(commit=COMMITTED, destination="onprem"), f"start the consumers with the new names. {BACK}"),
+        (words(commit=COMMITTED, moves=False), f"start the consumers. {BACK}"),
+        (words(commit={**COMMITTED, "receipt": None}), "start the consumers at the destination."),
+        (
+            words(commit={**COMMITTED, "blocked": ["orders-0: blocked"]}),
+            f"look at what is left out. Then start the consumers at the destination. {BACK}",
+        ),
+        (
+            words(commit=COMMITTED, snapshot={"skipped_groups": ["billing"]}),
+            f"look at what is left out. Then start the consumers at the destination. {BACK}",
+        ),
+        (
+            words(commit={**COMMITTED, "stands": False, "left_out": ["billing: in use"]}),
+            "look at what is left out, and run the same command again.",
+        ),
+        (
+            words("return", commit=COMMITTED, returns=True),
+            (
+                "start the consumers on cloud. To roll back, stop them, and run the playbook streamshift.kafka.rollback with "
+                "-e group_migration_source=onprem -e group_migration_destination=cloud -e group_migration_directory=/m and "
+                "group_migration_groups as they are called on onprem."
+            ),
+        ),
+        (
+            words("plan", plan=PLANNED, commit=SKIPPED),
+            APPLY,
+        ),
+        (
+            words("plan", plan=PLANNED, refused=True),
+            "decide about what a commit would refuse, and run the same command again.",
+        ),
+        (
+            words("plan", plan={**PLANNED, "counts": {"blocked": 1}}),
+            (
+                "remove the cause of what is blocked, and run the same command again. Or leave it out with -e "
+                "group_migration_on_blocked=skip_group or skip_partition."
+            ),
+        ),
+        (
+            words("plan", plan={**PLANNED, "counts": {"blocked": 1}}, fails_on_blocked=False),
+            APPLY,
+        ),
+        (
+            words("plan", plan=PLANNED, dry_run=True),
+            "look at the offsets, and run the same command without --check.",
+        ),
+        # A dry run that finds nothing to do asks for no other run.
+        (
+            words(plan={**PLANNED, "changed": False}, commit={**COMMITTED, "changed": False}, dry_run=True),
+            f"start the consumers at the destination. {BACK}",
+        ),
+        (
+            words("sync", commit=COMMITTED, readiness={"not_ready": ["billing"]}),
+            (
+                "go on with rounds until each group is ready. Then stop the consumers at the source, and run the same "
+                "command with -e group_migration_phase=cut_over."
+            ),
+        ),
+        (
+            words("sync", commit=COMMITTED, readiness={"not_ready": []}),
+            "stop the consumers at the source, and run the same command with -e group_migration_phase=cut_over.",
+        ),
+        (words("sync", commit=COMMITTED, source_lost=True), f"start the consumers at the destination. {BACK}"),
+    ],
+)
+def test_the_next_step_is_that_of_the_phase_and_of_what_was_done(said, expected):
+    assert said.next() == [f"Next: {expected}"]
+
+
+def test_what_was_done_is_said_in_the_order_of_the_steps():
+    verified = {"summary": ["3 verified.", "2 absent."], "problems": ["p"], "note_kinds": ["lag"], "notes": ["n"]}
+    read = {"verified": 1, "without_records": 0, "requested": 0, "compared": 2}
+    run = words(verify=verified, commit=COMMITTED, read_back=read)
+    assert run.done() == [
+        "3 verified. 1 committed offset read back, 2 records beside it compared.",
+        "2 absent.",
+        "lag: n",
+        "3 of 3 offsets changed.",
+    ]
+    # A commit names the problems with what it leaves out. Without one, the verification does.
+    assert words("plan", verify=verified, commit=SKIPPED).done() == ["3 verified.", "2 absent.", "p", "lag: n"]
+
+
+def test_a_commit_without_a_verification_says_so():
+    changed = {**COMMITTED, "changed": True}
+    assert words(verify=SKIPPED, commit=changed, verifies=False).done() == [
+        "Nothing was verified (group_migration_verify: none).",
+        "3 of 3 offsets changed.",
+    ]
+    assert words(verify=SKIPPED, commit=COMMITTED, verifies=False).done() == ["3 of 3 offsets changed."]
+
+
+def test_nothing_is_said_to_be_read_back_where_nothing_was():
+    assert words(read_back=SKIPPED).read_back() == words(read_back={}).read_back() == words().read_back() == []
+    read = {"verified": 2, "without_records": 1, "requested": 1, "compared": 1}
+    assert words(read_back=read).read_back() == ["4 committed offsets read back, 1 record beside them compared."]
+
+
+def test_groups_in_use_at_the_source_are_named():
+    assert words(snapshot={"skipped_groups": ["a", "b"]}).left_out() == [
+        "Left out, because they are in use at the source: a, b."
+    ]
+    many = [f"group-{number}" for number in range(30)]
+    assert "group-19" in words(snapshot={"skipped_groups": many}).left_out()[0]
+    assert "group-20" not in words(snapshot={"skipped_groups": many}).left_out()[0]
+    assert words(snapshot={"skipped_groups": []}).left_out() == []
+
+
+def test_each_step_of_a_run_tells_how_long_it_took():
+    run = words(snapshot={"seconds": 0.51}, plan=PLANNED, verify={}, readiness={"seconds": 9})
+    assert run.took() == ["It took: snapshot 0.5 s, plan 1.2 s."]
