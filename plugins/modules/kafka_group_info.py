@@ -131,7 +131,7 @@ groups:
       sample: null
     state: {description: "State of the group, as Kafka names it.", type: str, sample: Empty}
     members:
-      description: Number of members; null if nobody describes them, as for share groups and Kafka Connect workers.
+      description: Number of members; null if nobody describes them, as for share groups.
       type: int
       sample: 0
     clients:

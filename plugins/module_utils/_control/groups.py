@@ -11,7 +11,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import GroupBusy, NotAuthorized
-from .._model.group_state import UNKNOWN_STATE, GroupListing, GroupReading, open_text
+from .._model.group_state import UNKNOWN_STATE, GroupListing, GroupMember, GroupReading, open_text
 from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, missing_part, subscribed_topics
@@ -22,6 +22,7 @@ from .error_codes import ErrorCode
 from .offset_fetch import all_commits, first_commits
 from .open_transactions import named_transactions
 from .reasons import KafkaFailure, as_exception
+from .topics import broker_ids
 
 SETTLE_SECONDS = 2.0
 STABLE_SECONDS = 5.0  # transactions of an application that runs end in less
@@ -36,7 +37,7 @@ def list_groups(connection: Connection, surely: bool = True) -> list[GroupListin
     are united, and the later one is believed about states. Raises NotAuthorized where brokers show no list.
     """
     begun = time.monotonic()
-    listings = attempt(connection, lambda client: answer_to(client, _listing(client)))
+    listings = attempt(connection, lambda client: answer_to(client, _listing(client, broker_ids(client))))
     if listings is None:
         raise NotAuthorized(
             "needs ACL CLUSTER DESCRIBE on kafka-cluster",
@@ -167,16 +168,31 @@ def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str
     Brokers describe members of classic groups of consumers, but not while the group rebalances, which is waited for. The
     request that describes other groups (KIP-848) is not known to the library.
     """
-
-    def read(client: AdminClient) -> dict[str, t.Any]:
-        return answer_to(client, _descriptions(client, coordinators(client, connection, sorted(set(groups)))))
-
-    rows = attempt(connection, read) if groups else {}
+    rows = _described(connection, groups)
     end = time.monotonic() + _REBALANCE_SECONDS
     while any(row.group_state in _REBALANCING for row in rows.values()) and time.monotonic() < end:
         time.sleep(0.5)
-        rows = attempt(connection, read)
+        rows = _described(connection, groups)
     return {group: _subscribed(rows.get(group)) for group in sorted(set(groups))}
+
+
+def classic_members(connection: Connection, groups: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:
+    """Who is in each classic group, sorted. Groups that are gone or of another protocol are left out."""
+    return {
+        group: tuple(sorted(GroupMember(member.client_id, member.client_host.lstrip("/")) for member in row.members))
+        for group, row in _described(connection, groups).items()
+        if row.group_state != "Dead"
+    }
+
+
+def _described(connection: Connection, groups: t.Collection[str]) -> dict[str, t.Any]:
+    """What coordinators tell of these groups."""
+    if not groups:
+        return {}
+    names = sorted(set(groups))
+    return attempt(
+        connection, lambda client: answer_to(client, _descriptions(client, coordinators(client, connection, names)))
+    )
 
 
 def _subscribed(row: t.Any) -> frozenset[str] | None:
@@ -191,10 +207,10 @@ def _subscribed(row: t.Any) -> frozenset[str] | None:
     return frozenset(topics)
 
 
-def _listing(client: AdminClient) -> BrokerQuestion[dict[str, GroupListing] | None]:
+def _listing(client: AdminClient, brokers: t.Collection[int] = ()) -> BrokerQuestion[dict[str, GroupListing] | None]:
     """Which groups do the brokers list? None where they show no list: before Kafka 2.1 (KIP-231), without CLUSTER DESCRIBE.
 
-    Only the brokers are asked that the client knows from its last metadata.
+    brokers: by default those that the client knows from its last metadata, which may lack one that has just come back.
     """
 
     def read(answers: t.Sequence[t.Any]) -> dict[str, GroupListing] | None:
@@ -211,7 +227,7 @@ def _listing(client: AdminClient) -> BrokerQuestion[dict[str, GroupListing] | No
                 )
         return listings
 
-    return BrokerQuestion([Request("ListGroups", {}, node) for node in client.known_brokers], read)
+    return BrokerQuestion([Request("ListGroups", {}, node) for node in brokers or client.known_brokers], read)
 
 
 def _descriptions(client: AdminClient, coordinators: t.Mapping[str, int]) -> BrokerQuestion[dict[str, t.Any]]:

@@ -20,8 +20,8 @@ from .._model.option_names import option_name
 from .._model.records import TopicPartition
 from .._model.selection import Selection, name_hint
 from .._model.visible_text import names_text
-from .._records.group_members import group_members
 from . import selected_groups
+from .quiet import group_members
 
 _PATIENCE = 30.0  # seconds for one answer
 _PAUSE = 5.0  # seconds in which a leader that has just gone is replaced

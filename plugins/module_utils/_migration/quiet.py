@@ -18,7 +18,7 @@ from .._model.progress import Say, first_of, paced, silent
 from .._model.records import TopicPartition
 from .._model.selection import Selection
 from .._model.visible_text import visible_name
-from .._records.group_members import group_members
+from .._records.group_members import consumer_protocol_members
 
 PAUSE = 1.0  # seconds between two looks
 SAY_WAITING_EVERY = 5.0  # seconds
@@ -111,6 +111,12 @@ def with_clients(
     """Clauses about groups in use, with the clients of those that have members, and their hosts, where the brokers tell."""
     members = _members(connection, [name for name in problems if readings[name].has_members])
     return {name: problem + _clients(members.get(name)) for name, problem in problems.items()}
+
+
+def group_members(connection: Connection, names: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:
+    """Who is in each of these groups, as far as the brokers tell."""
+    members = groups.classic_members(connection, names)
+    return members | consumer_protocol_members(connection, set(names) - members.keys())
 
 
 def _members(connection: Connection, active: t.Iterable[str]) -> Members:

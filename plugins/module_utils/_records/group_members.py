@@ -11,12 +11,12 @@ from .._model.connection import Connection
 from .._model.group_state import GroupMember
 
 
-def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:
-    """The members of each group of the classic and of the consumer protocol, sorted.
+def consumer_protocol_members(connection: Connection, groups: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:
+    """The members of each group of the consumer protocol (KIP-848), sorted.
 
-    A group that the brokers or librdkafka do not describe is left out: one that is gone, those of Connect's workers and of the
-    Schema Registry, share and streams groups, and one of the consumer protocol with a topic that the user may not describe.
-    librdkafka knows the requests for both protocols; kafka-python knows that of the classic one alone.
+    A group that the brokers or librdkafka do not describe is left out: one that is gone, share and streams groups, and one with
+    a topic that the user may not describe. kafka-python does not know the request. Where a broker goes at that moment,
+    librdkafka can end the process (docs/architecture.md, decision 1), so classic groups are not asked for in this way.
     """
     if not groups:
         return {}

@@ -5,7 +5,7 @@ from types import SimpleNamespace as Row
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import broker_questions, groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import broker_questions, groups, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -31,12 +31,15 @@ class Brokers:
         self.known_brokers = [1]
         self.offset_error = 0
         monkeypatch.setattr(groups, "attempt", lambda _connection, operation: operation(self))
-        monkeypatch.setattr(broker_questions, "exchange", lambda _client, asked: [self.answer(each) for each in asked])
+        for module in (broker_questions, topics):
+            monkeypatch.setattr(module, "exchange", lambda _client, asked: [self.answer(each) for each in asked])
 
     def answer(self, request):
         match request.name:
             case "ListGroups":
                 return Row(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, groups=[])
+            case "Metadata":
+                return Row(brokers=[Row(node_id=1)], topics=[])
             case "FindCoordinator":
                 return Row(error_code=0, node_id=1)
             case "DescribeGroups":

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupMember
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import confluent_library
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import group_members
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import consumer_protocol_members
 
 NOT_DESCRIBED = [
     KafkaError._INVALID_ARG,  # 'GroupId connect-workers is not a consumer group (connect)'
@@ -33,4 +33,6 @@ def test_a_group_that_is_not_described_is_left_out_and_the_others_are_told(monke
 
     monkeypatch.setattr(confluent_library.AdminClient, "describe_consumer_groups", described)
     nobody = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
-    assert group_members(nobody, ["connect-workers", "billing"]) == {"billing": (GroupMember("worker-1", "10.0.0.7"),)}
+    assert consumer_protocol_members(nobody, ["connect-workers", "billing"]) == {
+        "billing": (GroupMember("worker-1", "10.0.0.7"),)
+    }
