@@ -169,6 +169,25 @@ def test_servers_that_are_down_are_passed_over(secured, monkeypatch):
         assert refused(by_control, {"bootstrap_servers": down}).why in ("no answer", "connection refused")
 
 
+def test_a_load_balancer_without_a_broker_behind_it_is_passed_over(secured):
+    """It ends the connection during the handshake, which alone looks like a listener that does not speak TLS."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as balancer:
+
+        def end_each_connection():
+            with contextlib.suppress(OSError):
+                while True:
+                    balancer.accept()[0].close()
+
+        threading.Thread(target=end_each_connection, daemon=True).start()
+        alone = [f"127.0.0.1:{balancer.getsockname()[1]}"]
+        servers = {
+            **secured.ssl_connection,
+            "bootstrap_servers": [*alone, *secured.ssl_connection["bootstrap_servers"]],
+        }
+        assert [by_control(connection_from(servers)) for _unused in range(8)] == [secured.cluster_id] * 8
+        refused(by_control, {**secured.ssl_connection, "bootstrap_servers": alone})
+
+
 def test_an_encrypted_key_asks_nobody_for_its_passphrase(secured):
     key = {"ssl_keyfile": secured.paths["encrypted_key"]}
     for password, said in ((None, "ssl_key_password is not set"), ("secret", "ssl_key_password does not open it")):

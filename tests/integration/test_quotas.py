@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_groups,
     transactional_number,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import claiming, record_copy, transactions
@@ -115,6 +116,20 @@ def test_a_consumer_quota_that_lets_no_batch_pass_is_named_and_a_larger_one_cost
         assert (entry["verdict"], entry["offset"]) == ("exact", 1201)
     finally:
         limit("consumer_byte_rate", 1e12)
+
+
+def test_a_quota_of_request_time_makes_commits_slow_and_refuses_none(limited, topic):
+    cluster, limit = limited
+    create_topic(cluster, topic)
+    connection = connection_from(cluster.connection, "destination cluster")
+    where = TopicPartition(topic, 0)
+    limit("request_percentage", 0.01)
+    try:
+        for offset in range(5):
+            assert commits.commit_offsets(connection, {topic: {where: CommittedOffset(offset)}}) == {topic: {}}
+        assert groups.read_groups(connection, [topic])[topic].offsets[where].offset == 4
+    finally:
+        limit("request_percentage", 1000.0)
 
 
 def test_topics_are_made_at_the_rate_of_a_quota(limited):

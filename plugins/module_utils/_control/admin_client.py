@@ -33,7 +33,7 @@ from .kafka_library import (
     consumer,
     metadata,
 )
-from .reasons import KafkaFailure, hopeless, refusal
+from .reasons import KafkaFailure, holds_everywhere, hopeless, refusal
 from .security import tls_context
 
 CONNECT_SECONDS = 5.0
@@ -55,6 +55,8 @@ _WAITING: dict[str, t.Callable[[], None]] = {}
 class _Manager(KafkaConnectionManager):
     """Remembers why connections failed, and ends the bootstrap when no retry can help: no lock-out by wrong passwords.
 
+    One server that no retry can help, such as a load balancer without a broker behind it, leaves the others to be tried.
+
     The library draws each server that it tries at random, so that one that is down may take all the time. Here every server
     is tried before one is tried again.
     """
@@ -65,6 +67,7 @@ class _Manager(KafkaConnectionManager):
         self.config["socket_connection_setup_timeout_ms"] = self._most_ms = int(seconds * 1000)
         self.reasons: list[BaseException] = []
         self._failures: collections.Counter[t.Any] = collections.Counter()
+        self._hopeless: set[t.Any] = set()  # servers
         self._patient_until = time.monotonic() + CONNECT_SECONDS
         self._servers: t.Callable[[], list[t.Any]] = self.cluster.bootstrap_brokers
         self.cluster.bootstrap_brokers = self._least_failed  # type: ignore[method-assign]
@@ -74,7 +77,7 @@ class _Manager(KafkaConnectionManager):
             try:
                 await refresh(node_id)  # type: ignore[no-untyped-call]
             except KafkaFailure as exc:
-                self._failed(exc)
+                self._failed(exc, node_id)
                 raise
             if self.cluster.is_bootstrap(node_id):
                 self._keep_first(node_id)
@@ -99,6 +102,8 @@ class _Manager(KafkaConnectionManager):
         if not self.bootstrapped:  # the library gives all the time that is left to each server
             options["timeout_ms"] = min(options.get("timeout_ms") or math.inf, self._most_ms)
         connection = super().get_connection(node_id, *args, **options)  # type: ignore[no-untyped-call]
+        # Brokers since 2.0 hold back the next answer themselves (KIP-219). The library would fail each request until then.
+        connection._maybe_throttle = lambda _answer: None
         if not connection.init_future.is_done:
             connection.init_future.add_errback(lambda reason: self._failed(reason, node_id))
         return connection
@@ -115,12 +120,14 @@ class _Manager(KafkaConnectionManager):
             self.closed = self.closed or all(self._failures[server.node_id] for server in self._servers())
         return super().update_backoff(node_id)  # type: ignore[no-untyped-call]
 
-    def _failed(self, reason: BaseException, node_id: t.Any = None) -> None:
+    def _failed(self, reason: BaseException, node_id: t.Any) -> None:
         if server := self.cluster.broker_metadata(node_id):
             reason.add_note(server.host)
         self.reasons.append(reason)
         if not self.bootstrapped and hopeless(reason):
-            self.closed = True
+            self._hopeless.add(node_id)
+            others = [server.node_id for server in self._servers() if server.node_id not in self._hopeless]
+            self.closed = self.closed or holds_everywhere(reason) or all(self._failures[other] for other in others)
 
     async def _build_transport(self, node: t.Any, timeout_at: float | None = None) -> t.Any:
         """As the library's, but what came in together with the end of the connection is kept: it tells the reason."""

@@ -10,6 +10,7 @@ import typing as t
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
 from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
 from .abilities import needed
+from .error_codes import ErrorCode
 from .kafka_library import errors
 
 KafkaFailure = errors.KafkaError
@@ -18,12 +19,16 @@ IncompleteAnswer = errors.CorrelationIdError  # retriable
 
 
 class _Row(t.NamedTuple):
-    """A reason in whose text `pattern` is found: what to say instead of it (None: the text itself), and what to do."""
+    """A reason in whose text `pattern` is found: what to say instead of it (None: the text itself), and what to do.
+
+    hopeless: whether the same server would say it again. everywhere: whether every server would.
+    """
 
     pattern: str
     why: str | None
     remedy: str
     hopeless: bool = True
+    everywhere: bool = False
 
 
 _PROTOCOL = "set security_protocol to what the listener speaks"
@@ -39,7 +44,7 @@ _CLOSED = _Row(
 _DNS = _Row("dns", "the host name cannot be resolved", "check the names in bootstrap_servers", hopeless=False)
 _ROWS = (
     _LIMIT,
-    _Row("saslauthenticationfailed", None, _LOGIN),
+    _Row("saslauthenticationfailed", None, _LOGIN, everywhere=True),
     _Row("unsupportedsaslmechanism", "the broker does not offer this sasl_mechanism", "set one that it offers"),
     _Row("illegalsaslstate", "the listener does not log anybody in (no SASL)", _PROTOCOL),
     _Row(
@@ -75,7 +80,7 @@ _ROWS = (
         "this listener answers no clients (is it a controller's?)",
         "name the brokers' client listeners",
     ),
-    _Row("failed to get a token", None, "check the oauth options or aws_region, and the credentials"),
+    _Row("failed to get a token", None, "check the oauth options or aws_region, and the credentials", everywhere=True),
     _Row(
         "econnrefused|connection refused",
         "connection refused",
@@ -99,6 +104,12 @@ def hopeless(reason: BaseException) -> bool:
     """Would the next try fail likewise?"""
     row = _row(reason)
     return isinstance(reason, MigrationError) or (row is not None and row.hopeless)
+
+
+def holds_everywhere(reason: BaseException) -> bool:
+    """Would every server of the cluster say the same? More wrong logins may lock the user out."""
+    row = _row(reason)
+    return isinstance(reason, MigrationError) or (row is not None and row.everywhere)
 
 
 def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> MigrationError:
@@ -160,6 +171,17 @@ def is_retriable(code: int) -> bool:
     return bool(errors.for_code(code).retriable)
 
 
+def passes(code: int) -> bool:
+    """The same of a topic or a partition that may be missing: Kafka takes that for one, because a broker may lag behind."""
+    return code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_retriable(code)
+
+
+def raise_if_it_passes(code: int) -> None:
+    """As raise_if_retriable(), but what is missing is no reason to ask again."""
+    if passes(code):
+        raise as_exception(code)
+
+
 def raise_if_retriable(code: int) -> None:
     """Answers report errors as values, retriable ones too: these let attempt() begin again."""
     if is_retriable(code):
@@ -193,6 +215,12 @@ def translated(connection: Connection, exc: KafkaFailure) -> MigrationError:
             remedy="check that every broker is reachable under its advertised.listeners; if it is slow, raise request_timeout",
         )
     if isinstance(exc, errors.KafkaConnectionError | errors.NodeNotReadyError):
+        row = _row(exc)
+        if row is not None and row.hopeless:  # a certificate, say, which is that of one broker
+            told = refusal(connection, [exc])
+            return ConnectionFailed(
+                "cannot connect to one of the brokers", cluster=cluster, why=told.why, remedy=told.remedy
+            )
         return ConnectionFailed(
             "the connection was lost and did not come back",
             cluster=cluster,

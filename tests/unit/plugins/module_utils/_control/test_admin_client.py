@@ -121,6 +121,7 @@ NO_FETCH = (
         (errors.KafkaProtocolError("Unable to decode response"), BrokerError, "the broker's answer cannot be read"),
         (errors.InvalidReceiveError("Invalid frame"), ConnectionFailed, "advertised.listeners has addresses of Kafka"),
         (errors.InvalidReceiveError("Invalid frame length: 352518912"), ConnectionFailed, "the listener speaks TLS"),
+        (errors.KafkaConnectionError("CERTIFICATE_VERIFY_FAILED"), ConnectionFailed, "Set ssl_cafile or ssl_ca"),
         (errors.IllegalStateError("closed"), BrokerError, "the request failed"),
         (login("Too many connects"), ConnectionFailed, "run fewer tasks at a time"),
         (login("wrong"), ConnectionFailed, "user name, the password"),
