@@ -78,12 +78,15 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
     What denies comes first: if this is killed halfway, nobody may do what somebody has forbidden.
     """
-    acls = sorted(acls, key=lambda acl: (acl.permission != DENY, acl))
-    rows = [dict(zip(_FIELDS, _values(acl), strict=True)) for acl in acls]
-    # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
-    version = 1 if any(acl.pattern != "LITERAL" for acl in acls) else 0
-    requests = [Request("CreateAcls", {"creations": part}, lowest=version) for part in chunks(rows, ACLS_PER_REQUEST)]
-    _change(connection, acls, requests, "results", True)
+    for denies in (True, False):
+        changed = sorted(acl for acl in acls if (acl.permission == DENY) is denies)
+        rows = [dict(zip(_FIELDS, _values(acl), strict=True)) for acl in changed]
+        # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
+        version = 1 if any(acl.pattern != "LITERAL" for acl in changed) else 0
+        requests = [
+            Request("CreateAcls", {"creations": part}, lowest=version) for part in chunks(rows, ACLS_PER_REQUEST)
+        ]
+        _change(connection, changed, requests, "results", True)
 
 
 def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
@@ -91,10 +94,11 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
     What denies goes last, as it comes first in create_acls().
     """
-    acls = sorted(acls, key=lambda acl: (acl.permission == DENY, acl))
-    rows = [dict(zip(_FILTER_FIELDS, _values(acl), strict=True)) for acl in acls]
-    requests = [Request("DeleteAcls", {"filters": part}) for part in chunks(rows, ACLS_PER_REQUEST)]
-    _change(connection, acls, requests, "filter_results", False)
+    for denies in (False, True):
+        changed = sorted(acl for acl in acls if (acl.permission == DENY) is denies)
+        rows = [dict(zip(_FILTER_FIELDS, _values(acl), strict=True)) for acl in changed]
+        requests = [Request("DeleteAcls", {"filters": part}) for part in chunks(rows, ACLS_PER_REQUEST)]
+        _change(connection, changed, requests, "filter_results", False)
 
 
 def _values(acl: Acl) -> tuple[int | str, ...]:

@@ -14,7 +14,7 @@ from .admin_client import AdminClient
 from .attempts import attempt
 from .error_codes import ErrorCode
 from .positions import served_bounds
-from .reasons import raise_if_retriable
+from .reasons import raise_if_it_passes
 from .topics import id_of, known_id, raise_for_topics, request_metadata
 
 
@@ -49,7 +49,7 @@ def look_at(connection: Connection, names: t.Collection[str], others: t.Collecti
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         codes = {topic.name: topic.error_code for topic in wanted if topic.error_code not in (0, unknown)}
         for code in codes.values():
-            raise_if_retriable(code)
+            raise_if_it_passes(code)
         raise_for_topics(connection, codes, "READ")
         identity = _identity(answer)
         return identity._replace(traits=identity.traits._replace(logs=_logs(client, answer, wanted)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import http
 import json
+import re
 import time
 import typing as t
 import urllib.parse
@@ -34,12 +35,19 @@ class ConnectRest(HttpService):
     NAME = "Kafka Connect"
 
 
-def check_worker(rest: ConnectRest) -> str:
-    """The version of the worker, or an error that says what there is instead."""
+def check_worker(rest: ConnectRest) -> None:
+    """Raise an error that says what there is instead of a worker that changes offsets, which Kafka Connect does since 3.6."""
     answer = _ask(rest, "GET", "")
     if not isinstance(answer, dict) or not {"version", "kafka_cluster_id"} <= answer.keys():
         raise _stranger(rest, "its answer has no version and kafka_cluster_id")
-    return str(answer["version"])
+    # Confluent's numbers, which are higher, are of later versions.
+    version = re.match(r"(\d+)\.(\d+)\.", str(answer["version"]))
+    if version and (int(version[1]), int(version[2])) < (3, 6):
+        raise BrokerError(
+            f"Kafka Connect {answer['version']} cannot change the offsets of connectors",
+            cluster=str(rest),
+            remedy="use Kafka Connect 3.6 or newer, or stop its workers and use the topic of their offsets",
+        )
 
 
 def state(rest: ConnectRest, connector: str) -> str:

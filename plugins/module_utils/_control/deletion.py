@@ -30,12 +30,16 @@ def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int
     """
     names = sorted({partition.topic for partition in before})
 
+    compact: set[str] = set()
+
     def delete(client: AdminClient) -> bool:
         leaders = partition_leaders(client, connection, names, before)
         answers = exchange(client, [_request(connection, leaders[each[0]], *each) for each in before.items()])
         topics = [topic for answer in answers for topic in answer.topics]
         codes = {topic.name: each.error_code for topic in topics for each in topic.partitions if each.error_code}
-        if ErrorCode.POLICY_VIOLATION in codes.values():
+        compact.clear()
+        compact.update(name for name, code in codes.items() if code == ErrorCode.POLICY_VIOLATION)
+        if compact:
             return False
         raise_for_topics(connection, codes, "DELETE")
         return True
@@ -44,7 +48,7 @@ def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int
         raise BrokerError(
             "the broker deletes no records of a topic whose cleanup.policy is compact",
             cluster=str(connection),
-            topic=", ".join(names),
+            topic=", ".join(sorted(compact)),
             remedy="add delete to its cleanup.policy, and run again",
         )
 

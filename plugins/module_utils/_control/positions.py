@@ -17,7 +17,7 @@ from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
 from .error_codes import ErrorCode
-from .reasons import IncompleteAnswer, as_exception, error_name, raise_if_retriable
+from .reasons import IncompleteAnswer, as_exception, error_name, passes, raise_if_it_passes
 from .topics import id_of, raise_for_topics, request_metadata, topic_rows
 
 # Special timestamps and isolation levels of the ListOffsets request.
@@ -173,8 +173,7 @@ def epoch_ends(
         for (_leader, _level, batch), answer in zip(rounds, answers, strict=True):
             for topic in answer.topics:
                 for row in topic.partitions:
-                    if row.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                        raise_if_retriable(row.error_code)
+                    raise_if_it_passes(row.error_code)
                     if not row.error_code and row.end_offset >= 0:
                         partition = TopicPartition(topic.topic, row.partition)
                         ends[partition, batch[partition]] = row.end_offset
@@ -197,7 +196,8 @@ def _look_up(
             if refused is not None and row.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
                 refused.add(partition)
             elif row.error_code:
-                codes[partition.topic] = row.error_code
+                # One that may pass counts: the others of the topic are seen again by the next try.
+                codes[partition.topic] = max(row.error_code, codes.get(partition.topic, 0), key=passes)
             rows[query] = row
         raise_for_topics(connection, codes, "DESCRIBE")
         if len(rows) < len(set(queries)):

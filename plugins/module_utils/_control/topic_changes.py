@@ -13,10 +13,9 @@ from .admin_client import AdminClient, Request, exchange
 from .attempts import attempt
 from .configs import TopicConfigs, alteration_rows, configs_of
 from .creation import await_leaders, batches, creation_rows
-from .error_codes import ErrorCode
 from .mutation_quota import not_held_back
-from .reasons import as_exception, error_name, is_retriable
-from .topics import request_metadata
+from .reasons import as_exception, error_name, passes
+from .topics import describe_topics, request_metadata
 
 
 class Refusal(t.NamedTuple):
@@ -82,6 +81,9 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
         return _growth_rows(client, connection, left, False)
 
     refusals = _refusals(_answered(connection, counts, _name, ask))
+    # Where an answer was lost, the next try may have been refused because of what the first one has done.
+    partitions = {name: topic.partitions for name, topic in describe_topics(connection, list(refusals)).items()}
+    refusals = {name: refusal for name, refusal in refusals.items() if partitions.get(name, 0) < counts[name]}
     for name, refusal in sorted(refusals.items()):
         raise BrokerError(
             "partitions cannot be added",
@@ -109,8 +111,7 @@ def _answered(
     def once(client: AdminClient) -> None:
         passing = None
         for row in ask(client, [name for name in names if name not in rows]):
-            # A topic that is missing stays missing.
-            if is_retriable(row.error_code) and row.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            if passes(row.error_code):
                 passing = passing or as_exception(row.error_code, name_of(row))
             else:
                 rows[name_of(row)] = row

@@ -17,7 +17,7 @@ from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
 from .error_codes import ErrorCode
-from .reasons import as_exception, error_name, raise_if_retriable
+from .reasons import as_exception, error_name, raise_if_it_passes
 
 TOPIC_RESOURCE = 2  # the resource type of DescribeConfigs
 TOPICS_PER_REQUEST = 1000
@@ -61,7 +61,7 @@ def describe_topics(connection: Connection, names: t.Collection[str]) -> dict[st
         descriptions = {}
         for topic in request_metadata(client, sorted(set(names))).topics:
             if topic.error_code:
-                _raise_if_it_passes(topic.error_code)
+                raise_if_it_passes(topic.error_code)
                 descriptions[topic.name] = TopicDescription(0, error_name(topic.error_code))
             else:
                 descriptions[topic.name] = TopicDescription(len(topic.partitions))
@@ -104,7 +104,7 @@ def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str
         ids: dict[str, str | None] = {}
         denied = {}
         for topic in request_metadata(client, sorted(set(names))).topics:
-            _raise_if_it_passes(topic.error_code)
+            raise_if_it_passes(topic.error_code)
             if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 denied[topic.name] = topic.error_code
             elif not topic.error_code:
@@ -165,7 +165,10 @@ def request_metadata(
         "allow_auto_topic_creation": False,
         "include_topic_authorized_operations": with_operations,
     }
-    return exchange(client, [Request("Metadata", fields, node)])[0]
+    (answer,) = exchange(client, [Request("Metadata", fields, node)])
+    if not answer.brokers:  # one that has just started, and knows nothing yet
+        raise as_exception(ErrorCode.LEADER_NOT_AVAILABLE, "a broker knows of no brokers")
+    return answer
 
 
 def _only(answer: t.Any, names: t.Sequence[str]) -> t.Any:
@@ -208,12 +211,6 @@ def known_id(row: t.Any) -> str | None:
     """The id of a topic in an answer, None where brokers give none."""
     topic_id = getattr(row, "topic_id", None)
     return str(topic_id) if topic_id is not None and topic_id.int else None
-
-
-def _raise_if_it_passes(code: int) -> None:
-    """A topic that does not exist is no reason to ask again, though Kafka takes it for one that passes."""
-    if code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        raise_if_retriable(code)
 
 
 Row = t.TypeVar("Row")

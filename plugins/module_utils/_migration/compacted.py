@@ -62,9 +62,19 @@ def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple
     A tombstone is not enough for a key that is in another partition, too: whoever reads the topic as one table may read the
     tombstone last, and forgets the key. So the other records of the partition are written again, and what is before them
     is deleted. Killed in between, the topic has lost nothing, but may be left with a cleanup.policy of compact,delete.
+    Raises Refused while a transaction is open: what is committed after its first record is not read, and would be deleted.
     """
     concerned = {partition for partition, _key in unwanted}
     bounds = positions.partition_bounds(connection, concerned)
+    for partition, log in bounds.items():
+        if log.end < log.high_watermark:
+            raise Refused(
+                f"a transaction is open from offset {log.end} on, and what follows it cannot be kept",
+                cluster=str(connection),
+                **partition._asdict(),
+                remedy="wait until its transaction.timeout.ms is over, or stop the worker that writes it, and run again",
+                kind=FailureKind.POSITIONS_UNCLEAR,
+            )
     kept = [
         NewRecord(record.partition, record.key, record.value)
         for record in last_records(connection, topic, committed=True)

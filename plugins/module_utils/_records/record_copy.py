@@ -25,7 +25,7 @@ from .confluent_library import TopicPartition as Position
 from .consumer_client import Opened, open_consumer
 from .jobs import Held, Job, hold_ids
 from .send_window import SendWindow
-from .transactions import CONSEQUENCES, Transactions
+from .transactions import CONSEQUENCES, FULL_QUEUE_SECONDS, Transactions
 
 _TAKEN = 2000  # messages at a time
 # Where a transaction ends, whatever comes first. Each costs a few round trips, and what it holds is written again when the
@@ -47,7 +47,6 @@ _COMPRESSION = {"compression.type", "compression.codec"}
 _CODECS: t.Sequence[t.Mapping[str, str]] = ({}, {"compression.type": "gzip"}, {"compression.type": "zstd"})
 _NEVER = 1 << 63
 _NEARLY_0 = 1
-_FULL_QUEUE_SECONDS = 0.02
 _MOMENT = 0.5  # seconds
 
 
@@ -192,7 +191,7 @@ class _Copy:
                 raise self.lost[0]
             time.sleep(max(0.0, min(self._ahead(begun), end - time.monotonic())))
             while self.window.room <= 0 and not self.lost and time.monotonic() < end:
-                poll(_FULL_QUEUE_SECONDS)
+                poll(FULL_QUEUE_SECONDS)
             if ended or not all(map(Message.error, messages)):
                 self.silent = 0.0
             else:
@@ -301,7 +300,7 @@ class _Copy:
                         produce(topic, value, key, partition, landed, None, timestamp)
                     break
                 except BufferError:
-                    self.transactions.producer.poll(_FULL_QUEUE_SECONDS)
+                    self.transactions.producer.poll(FULL_QUEUE_SECONDS)
         progress.position = last.offset() + 1
         progress.records += len(records)
         progress.bytes += size

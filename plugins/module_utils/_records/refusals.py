@@ -279,7 +279,7 @@ def unplaced(connection: Connection, partition: TopicPartition) -> BrokerError:
 
 
 _DENIED = {
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: "TOPIC WRITE and TOPIC READ on the topics that are copied to",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "TOPIC WRITE and TOPIC READ on the topics that are written to",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "GROUP READ on streamshift- (prefixed)",
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TRANSACTIONAL_ID WRITE on streamshift- (prefixed)",
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "CLUSTER IDEMPOTENT_WRITE",

@@ -14,6 +14,7 @@ from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .consumer_client import client_configuration, open_consumer, unusable_client
 from .scanning import Range
+from .transactions import FULL_QUEUE_SECONDS, LARGEST_MESSAGE
 from .whole_ranges import messages
 
 _SETTINGS: t.Mapping[str, str | int] = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20}
@@ -68,7 +69,13 @@ def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> Non
     """Write these records, each to its partition and outside of any transaction, and wait until all replicas have them."""
     failed: list[tuple[TopicPartition, KafkaError]] = []
     # In order, and not idempotent, for which older brokers want an ACL on the cluster: of a key, twice is once.
-    settings = {"acks": "all", "max.in.flight": 1, "client.id": "streamshift-records", "log_level": 0}
+    settings = {
+        "acks": "all",
+        "max.in.flight": 1,
+        "message.max.bytes": LARGEST_MESSAGE,
+        "client.id": "streamshift-records",
+        "log_level": 0,
+    }
     try:
         producer = Producer({**client_configuration(connection), **settings})
     except KafkaException as exc:
@@ -80,7 +87,12 @@ def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> Non
             if error is not None:
                 failed.append((partition, error))
 
-        producer.produce(partition.topic, value, key, partition.partition, delivered)
+        while True:
+            try:
+                producer.produce(partition.topic, value, key, partition.partition, delivered)
+                break
+            except BufferError:
+                producer.poll(FULL_QUEUE_SECONDS)
         producer.poll(0)
     left = producer.flush(_WRITTEN_WITHIN)
     if failed or left:

@@ -36,13 +36,15 @@ _FIRST_ABORT_SECONDS = 1.0
 _ABORT_SECONDS = 10.0
 # What calls and records fail with after the error that is the reason.
 CONSEQUENCES = (KafkaError._FATAL, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+# Before compression. What a topic takes is the broker's word, and is about compressed batches.
+LARGEST_MESSAGE = 100 << 20
+FULL_QUEUE_SECONDS = 0.02  # after which a producer whose queue is full is tried again
 _SETTINGS = {
     "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
     "linger.ms": 20,
     "reconnect.backoff.ms": 20,  # see consumer_client.py
     "batch.num.messages": 100_000,
-    # Before compression. What a topic takes is the broker's word, and is about compressed batches.
-    "message.max.bytes": 100 << 20,
+    "message.max.bytes": LARGEST_MESSAGE,
     "queue.buffering.max.messages": 500_000,
     "queue.buffering.max.kbytes": 128 << 10,
     "enable.metrics.push": False,

@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.abiliti
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import can, missing_part
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import KafkaFailure, may_pass
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -81,7 +82,8 @@ def test_brokers_that_would_create_a_topic_are_not_asked_for_its_name(monkeypatc
     def exchange(_client, requests):
         topics = requests[0].fields["topics"]
         sent.append(topics and [topic["name"] for topic in topics])
-        return [types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", error_code=0, partitions=[1, 2])])]
+        described = types.SimpleNamespace(name="orders", error_code=0, partitions=[1, 2])
+        return [types.SimpleNamespace(brokers=[1], topics=[described])]
 
     monkeypatch.setattr(topics, "exchange", exchange)
     found = topics.request_metadata(client_of(Metadata=version), ["missing", "orders"]).topics
@@ -89,6 +91,14 @@ def test_brokers_that_would_create_a_topic_are_not_asked_for_its_name(monkeypatc
     if asked is None:
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert [(topic.name, topic.error_code) for topic in found] == [("missing", unknown), ("orders", 0)]
+
+
+def test_a_broker_that_has_just_started_and_knows_nothing_yet_is_asked_again(monkeypatch):
+    answer = types.SimpleNamespace(brokers=[], topics=[])
+    monkeypatch.setattr(topics, "exchange", lambda _client, _requests: [answer])
+    with pytest.raises(KafkaFailure) as raised:
+        topics.request_metadata(client_of(Metadata=4), ["orders"])
+    assert may_pass(raised.value)
 
 
 def test_groups_are_removed_where_single_offsets_cannot_be(monkeypatch):

@@ -20,17 +20,16 @@ ACLS = {
 
 @pytest.fixture
 def sent(monkeypatch):
-    """The ACLs and the requests of the last change."""
+    """The ACLs and the requests of each exchange."""
     calls = []
     monkeypatch.setattr(acl_requests, "_change", lambda _at, acls, requests, *_more: calls.append((acls, requests)))
     return calls
 
 
-def test_what_denies_is_created_first(sent):
+def test_nothing_is_allowed_before_what_denies_is_created(sent):
     acl_requests.create_acls(CONNECTION, ACLS)
-    ((acls, requests),) = sent
-    assert [acl.permission for acl in acls] == ["DENY", "DENY", "ALLOW", "ALLOW"]
-    rows = [row for request in requests for row in request.fields["creations"]]
+    assert [[acl.permission for acl in acls] for acls, _requests in sent] == [["DENY", "DENY"], ["ALLOW", "ALLOW"]]
+    rows = [row for _acls, requests in sent for request in requests for row in request.fields["creations"]]
     assert [(row["resource_name"], row["permission_type"]) for row in rows] == [
         ("orders", 2), ("payments", 2), ("orders", 3), ("payments", 3)
     ]  # fmt: skip
@@ -38,9 +37,8 @@ def test_what_denies_is_created_first(sent):
 
 def test_what_denies_is_deleted_last(sent):
     acl_requests.delete_acls(CONNECTION, ACLS)
-    ((acls, requests),) = sent
-    assert [acl.permission for acl in acls] == ["ALLOW", "ALLOW", "DENY", "DENY"]
-    rows = [row for request in requests for row in request.fields["filters"]]
+    assert [[acl.permission for acl in acls] for acls, _requests in sent] == [["ALLOW", "ALLOW"], ["DENY", "DENY"]]
+    rows = [row for _acls, requests in sent for request in requests for row in request.fields["filters"]]
     assert [row["permission_type"] for row in rows] == [3, 3, 2, 2]
 
 

@@ -1,5 +1,6 @@
 """Answers of a worker that rebalances are not final, and what may have been done is looked at before it is asked for again."""
 
+import contextlib
 import json
 import urllib.parse
 
@@ -36,6 +37,7 @@ class Connect:
         self.changing, self.reading = list(answers_to_changes), list(reading)
         self.stored, self.asked = {}, []
         self.refusal = "a rebalance was underway"
+        self.version = "4.3.0"
 
     def __call__(self, server, connection):
         request = server.received[-1]
@@ -44,7 +46,7 @@ class Connect:
         if method == "GET":
             status = self.reading.pop(0) if len(self.reading) > 1 else self.reading[0]
             rows = [{"partition": json.loads(key), "offset": offset} for key, offset in self.stored.items()]
-            said = {"offsets": rows, "version": "4.3.0", "kafka_cluster_id": "x"}
+            said = {"offsets": rows, "version": self.version, "kafka_cluster_id": "x"}
         else:
             status, done = self.changing.pop(0) if len(self.changing) > 1 else self.changing[0]
             for each in json.loads(request.partition(b"\r\n\r\n")[2])["offsets"] if done else ():
@@ -66,8 +68,21 @@ def write(worker, offsets=((WHERE, {"offset": 7}), (OTHER, None))):
 def test_a_worker_that_rebalances_is_asked_again(statuses):
     worker = Connect((200, True), reading=(*statuses, 200))
     with BadServer(worker) as server:
-        assert connect_rest.check_worker(ConnectRest(f"http://{server.address}")) == "4.3.0"
+        connect_rest.check_worker(ConnectRest(f"http://{server.address}"))
     assert len(worker.asked) == len(statuses) + 1
+
+
+@pytest.mark.parametrize(
+    ("version", "is_too_old"), [("3.5.1", True), ("2.8.0", True), ("3.6.0", False), ("7.6.1-ccs", False)]
+)
+def test_a_worker_that_cannot_change_offsets_is_refused_before_it_is_asked_to(version, is_too_old):
+    worker = Connect((200, True))
+    worker.version = version
+    refused = pytest.raises(
+        BrokerError, match=f"Kafka Connect {version} cannot change .* Use Kafka Connect 3.6 or newer"
+    )
+    with BadServer(worker) as server, refused if is_too_old else contextlib.nullcontext():
+        connect_rest.check_worker(ConnectRest(f"http://{server.address}"))
 
 
 def test_a_connector_that_has_no_status_yet_is_asked_again():

@@ -193,3 +193,29 @@ def test_a_leader_that_has_changed_is_asked_again_for_the_ends_of_epochs(monkeyp
     cluster = Epochs(monkeypatch)
     cluster.ends, cluster.errors = {(0, 5): 80}, [NOT_LEADER_OR_FOLLOWER]
     assert (positions.epoch_ends(CLUSTER, {(WHERE, 5)}), len(cluster.requests)) == ({(WHERE, 5): 80}, 2)
+
+
+@pytest.mark.parametrize("codes", [(NOT_LEADER_OR_FOLLOWER, 3), (3, NOT_LEADER_OR_FOLLOWER)])
+def test_a_broker_that_lags_behind_does_not_make_a_topic_missing(monkeypatch, codes):
+    """One partition has another leader now, and one is not known to its leader yet: both are asked for again."""
+    cluster = Cluster(monkeypatch)
+    tries = []
+
+    def describe(_client, names):
+        partitions = [types.SimpleNamespace(partition_index=number, leader_id=1) for number in (0, 1)]
+        topics = [types.SimpleNamespace(name=name, error_code=0, partitions=partitions) for name in names]
+        return types.SimpleNamespace(topics=topics)
+
+    def answer(_client, requests):
+        tries.append(requests)
+        said = codes if len(tries) == 1 else (0, 0)
+        rows = [types.SimpleNamespace(partition_index=at, error_code=code, offset=7) for at, code in enumerate(said)]
+        return [
+            types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", partitions=rows)]) for _each in requests
+        ]
+
+    monkeypatch.setattr(positions, "request_metadata", describe)
+    monkeypatch.setattr(positions, "exchange", answer)
+    with keeping():
+        found = positions.partition_bounds(CLUSTER, [WHERE, TopicPartition("orders", 1)])
+    assert [bounds.end for bounds in found.values()] == [7, 7] and cluster.leader == 1

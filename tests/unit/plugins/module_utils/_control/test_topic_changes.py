@@ -9,7 +9,9 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topic_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 
+INVALID_PARTITIONS = 37
 CONNECTION = connection_from({"bootstrap_servers": "127.0.0.1:1"})
 COUNTS = {f"orders-{number}": 3001 for number in range(4)}
 
@@ -30,6 +32,11 @@ def controller(monkeypatch):
     monkeypatch.setattr(topic_changes, "exchange", exchange)
     monkeypatch.setattr(topic_changes, "request_metadata", metadata)
     monkeypatch.setattr(topic_changes, "await_leaders", lambda *_arguments: None)
+    monkeypatch.setattr(
+        topic_changes,
+        "describe_topics",
+        lambda _connection, names: {name: types.SimpleNamespace(partitions=partitions[name]) for name in names},
+    )
     return partitions
 
 
@@ -51,3 +58,24 @@ def test_more_partitions_than_a_controller_takes_at_once_are_tried(controller):
 def test_more_partitions_than_a_controller_takes_at_once_are_added(controller):
     topic_changes.add_partitions(CONNECTION, COUNTS)
     assert controller == COUNTS
+
+
+def test_partitions_that_were_added_though_the_answer_was_lost_are_no_failure(controller, monkeypatch):
+    """The broker that is asked how many there are may lag behind, and the next try is refused."""
+    told = dict.fromkeys(COUNTS, 1)
+    name = next(iter(COUNTS))
+
+    def refuse(_client, _requests):
+        controller.update(COUNTS)
+        row = types.SimpleNamespace(name=name, error_code=INVALID_PARTITIONS, error_message="has 3001 already")
+        return [types.SimpleNamespace(results=[row])]
+
+    def metadata(_client, names):
+        rows = [types.SimpleNamespace(name=each, partitions=[None] * told[each]) for each in names]
+        return types.SimpleNamespace(controller_id=1, topics=rows)
+
+    monkeypatch.setattr(topic_changes, "exchange", refuse)
+    monkeypatch.setattr(topic_changes, "request_metadata", metadata)
+    topic_changes.add_partitions(CONNECTION, {name: COUNTS[name]})
+    with pytest.raises(BrokerError, match="has 3001 already"):
+        topic_changes.add_partitions(CONNECTION, {name: COUNTS[name] + 1})

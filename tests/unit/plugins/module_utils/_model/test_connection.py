@@ -153,6 +153,7 @@ OTHERS_PROPERTIES = {
     **dict.fromkeys(["ssl.engine.secret", "ssl.some.password"], "secrets are not masked"),
     "sasl.kerberos.keytab": "Kerberos",
     **dict.fromkeys(["auto.offset.reset", "isolation.level", "debug", "oauth_cb"], "the collection sets itself"),
+    "delivery.report.only.error": "the collection sets itself",  # a copy would not know where its records are
     "enable.ssl.certificate.verification": "the collection sets itself",
 }
 
