@@ -175,8 +175,9 @@ notes:
   type: list
   elements: str
   sample:
-    - "topic orders does not exist at the destination: create it and let the replication tool
-      fill it, map it in topic_map, or exclude it in exclude_topic_patterns."
+    - "topic orders does not exist at the destination: if MirrorMaker 2 copies it to a topic with a prefix, set
+      replication_policy; otherwise create it and let the replication tool fill it, map it in topic_map, or exclude it in
+      exclude_topic_patterns."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 settings:
   description:

@@ -232,8 +232,9 @@ def test_what_cannot_be_compared_is_named(source, destination, both, verify, top
     assert said["problems"] == [
         f"{topic} {topic}-0: nothing is committed at the destination",
         (
-            f"{topic} {topic}-only-0: topic {topic}-only does not exist at the destination: create it and let the replication "
-            "tool fill it, map it in topic_map, or exclude it in exclude_topic_patterns"
+            f"{topic} {topic}-only-0: topic {topic}-only does not exist at the destination: if MirrorMaker 2 copies it to a "
+            "topic with a prefix, set replication_policy; otherwise create it and let the replication tool fill it, map it in "
+            "topic_map, or exclude it in exclude_topic_patterns"
         ),
     ]
     commit(destination, topic, {(topic, 0): 7})

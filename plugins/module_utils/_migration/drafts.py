@@ -214,8 +214,15 @@ def or_excluded(topic: str, *remedies: tuple[str, str]) -> str:
 
 def missing_at_destination(topic: str) -> str:
     """That the topic does not exist there, and what to do."""
+    # Whoever creates a topic that has another name there waits for ever, because nothing fills it.
+    prefixed = ways(
+        (
+            "replication_policy",
+            "if MirrorMaker 2 copies it to a topic with a prefix, set replication_policy; otherwise ",
+        )
+    )
     return (
-        f"topic {topic} does not exist at the destination: create it and let the replication tool fill it, map it in "
+        f"topic {topic} does not exist at the destination: {prefixed}create it and let the replication tool fill it, map it in "
         "topic_map, or exclude it in exclude_topic_patterns"
     )
 

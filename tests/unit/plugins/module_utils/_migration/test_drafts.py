@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
     without_open,
     without_records,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
@@ -207,6 +208,20 @@ def test_a_repartition_topic_that_is_missing_is_not_to_be_filled(topic, told):
     (draft,) = from_snapshot(snapshot(("app", topic, 0)), Mapping())
     entry = without_records(draft, {topic: 1}, {})
     assert entry.reason is Reason.TOPIC_MISSING and told in entry.detail
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({}, "if MirrorMaker 2 copies it to a topic with a prefix, set replication_policy; otherwise create it"),
+        ({"replication_policy": "group_migration_replication_policy"}, "set replication_policy; otherwise create it"),
+        ({"topic_map": "backlog_migration_topic_map"}, "does not exist at the destination: create it"),
+    ],
+)
+def test_a_topic_that_has_a_prefix_at_the_destination_is_not_to_be_created(monkeypatch, variables, told):
+    monkeypatch.setattr(option_names, "_variables", variables)
+    (draft,) = from_snapshot(snapshot(("app", "orders", 0)), Mapping())
+    assert told in without_records(draft, {"orders": 1}, {}).detail
 
 
 def test_a_missing_copy_of_the_destinations_own_topic_is_told_with_what_to_set():
