@@ -160,6 +160,15 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
     assert both in failed(controller.run("streamshift.kafka.support_bundle"))
 
 
+def test_the_playbooks_without_a_role_look_where_the_inventory_says_that_migrations_are_kept(controller):
+    with controller.changed_clusters() as clusters:
+        clusters["vars"]["group_migration_directory"] = str(controller.directory / "kept")
+    assert f"{controller.directory}/kept" in failed(controller.migration_status())
+    both = ["-e", "support_bundle_source=onprem", "-e", "support_bundle_destination=cloud"]
+    bundled = controller.run("streamshift.kafka.support_bundle", *both)
+    assert f"{controller.directory}/kept is no directory" in failed(bundled)
+
+
 def test_an_empty_destination_of_an_assessment_is_none(controller):
     output = failed(controller.assess_migration(destination=""))
     assert "cannot connect" in output and "Name both clusters" not in output
