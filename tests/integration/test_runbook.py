@@ -27,6 +27,7 @@ def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination,
     commands = [line for line in book.splitlines() if line.startswith("ansible-playbook ")]
     returns = [line for line in commands if ".return_groups " in line]
     (migrate,) = [line for line in commands if "group_migration_phase=migrate" in line and "--check" not in line]
+    assert "group_migration_stop_timeout=120" in migrate and "group_migration_wait_for_replication=60" in migrate
 
     def play(line):
         _program, playbook, _i, _inventory, *words = shlex.split(line)
