@@ -142,6 +142,14 @@ class Selected(t.NamedTuple):
     left_out: tuple[str, ...]
 
 
+def all_topics(selected: t.Mapping[str, Selected]) -> Selected:
+    """The topics of all groups together."""
+    return Selected(
+        tuple(sorted({topic for of_group in selected.values() for topic in of_group.names})),
+        tuple(sorted({topic for of_group in selected.values() for topic in of_group.left_out})),
+    )
+
+
 def all_excluded(own: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
     """The patterns that exclude: those of the user besides the default ones, but none where the user's list is empty."""
     return default if own is None else (*own, *default) if own else ()

@@ -9,19 +9,20 @@ import dataclasses
 import typing as t
 
 from ..._control.positions import Bounds
-from ..._model.errors import InvalidInput, NotFound
+from ..._model.choosing import Holder
+from ..._model.errors import InvalidInput
 from ..._model.failure_kinds import FailureKind
-from ..._model.faults import all_done, all_of, raise_any
+from ..._model.faults import all_of, raise_any
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.grouping import values_by_key
-from ..._model.notes import Note, NoteKind, excluded
+from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
 from ..._model.policies import OnAdvance, OnRewind
-from ..._model.progress import are, counted, first_names, first_of
+from ..._model.progress import counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
-from ..._model.selection import Selected, Selection, name_hint, unused_cause
-from ..._model.visible_text import group_partition, names_text, quoted_list, visible_name
+from ..._model.selection import Selection
+from ..._model.visible_text import group_partition
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -48,48 +49,30 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
     if not selection.groups and not selection.group_patterns:  # see without_left_out()
         return Chosen(())
     pairs = [(entry, origin) for entry in receipt.entries for origin in entry.origins]
-    origins = {origin for _entry, origin in pairs}
-    known_groups = {origin.group for origin in origins}
-    groups = selection.select_groups(known_groups)
-    every_topic_of_all = {origin.partition.topic for origin in origins}
-    of_topics = {entry.partition.topic: origin.partition.topic for entry, origin in pairs}
-    held = _Held(
-        "group", known_groups, cluster, receipt.name, were={entry.group: origin.group for entry, origin in pairs}
+    which = (
+        "where a run has renamed groups, the names are the old ones"
+        if is_in_one_cluster()
+        else "the names are those at the source, or at the destination where the receipt has no others"
     )
-    held_topics = held._replace(kind="topic", names=every_topic_of_all, were=of_topics)
-    all_done(
-        lambda: held.check_named(selection.groups),
-        lambda: held_topics.check_named(selection.topics),
-        lambda: held.check_matched(selection.group_patterns, groups),
+    holder = Holder(
+        f"in the {receipt.name}",
+        cluster,
+        f"; {which}; or correct {path_option()}",
+        renamed={
+            "group": {entry.group: origin.group for entry, origin in pairs},
+            "topic": {entry.partition.topic: origin.partition.topic for entry, origin in pairs},
+        },
     )
-    place = f"in the {receipt.name}"
-    unused = selection.unused("groups", known_groups, place)
-    known_topics: dict[str, set[str]] = {name: set() for name in groups.names}
-    for origin in origins:
-        if origin.group in known_topics:
-            known_topics[origin.group].add(origin.partition.topic)
-    topics = {name: selection.select_topics(known, name) for name, known in known_topics.items()}
-    every_topic = Selected(
-        tuple(sorted({topic for selected in topics.values() for topic in selected.names})),
-        tuple(sorted({topic for selected in topics.values() for topic in selected.left_out})),
-    )
-    all_known = {topic for known in known_topics.values() for topic in known}
-    of_selected = _Held("topic", all_known, cluster, receipt.name, " of the selected groups", unused_cause(unused))
-    of_selected.check_named(selection.topics)
-    of_selected.check_matched(selection.topic_patterns, every_topic)
-
-    def is_meant(origin: Origin) -> bool:
-        return origin.group in topics and origin.partition.topic in topics[origin.group].names
-
+    committed = values_by_key((origin.group, origin.partition) for _entry, origin in pairs)
+    choice = holder.choose(selection, committed)
     entries = []
     for entry in receipt.entries:
-        others = [origin for origin in entry.origins if not is_meant(origin)]
+        others = [origin for origin in entry.origins if not choice.has(origin.group, origin.partition.topic)]
         if not others:
             entries.append(entry)
         elif len(others) < len(entry.origins):
             raise _partly_selected(entry, others[0], cluster)
-    unused += selection.unused("topics", every_topic_of_all, place)
-    return Chosen(tuple(entries), (*excluded(groups.left_out, every_topic.left_out), *unused))
+    return Chosen(tuple(entries), choice.notes)
 
 
 def without_left_out(
@@ -368,58 +351,6 @@ def _kept(
             kind=FailureKind.DESTINATION_CHANGED,
         )
     return conflicts.kept_by_policy(entry.key, commit, entry.before, on_rewind, on_advance, cluster, "groups", repeats)
-
-
-class _Held(t.NamedTuple):
-    """The names of a kind, group or topic, that a receipt holds. whose: of which groups. why: the reason if one lacks.
-
-    were: what they were called at the source, by their names at the destination.
-    """
-
-    kind: str
-    names: t.Collection[str]
-    cluster: str
-    receipt: str
-    whose: str = ""
-    why: str | None = None
-    were: t.Mapping[str, str] = {}
-
-    def check_named(self, wanted: t.Sequence[str]) -> None:
-        """Raise NotFound for names that nothing in the receipt goes by."""
-        missing = [name for name in wanted if name not in self.names]
-        if missing:
-            which = (
-                "where a run has renamed groups, the names are the old ones"
-                if is_in_one_cluster()
-                else "the names are those at the source, or at the destination where the receipt has no others"
-            )
-            option, more = f"{self.kind}s", "s" if missing[1:] else ""
-            old = [
-                f"{visible_name(self.were[name])} became {visible_name(name)}" for name in missing if name in self.were
-            ]
-            hint = f" ({first_of(old, _GROUPS_SHOWN)})" if old else name_hint(option, missing, self.names)
-            raise NotFound(
-                f"{self.kind}{more} {names_text(missing)}{self.whose} {are(len(missing))} not in the {self.receipt}",
-                cluster=self.cluster,
-                why=self.why or self._text(),
-                remedy=f"correct {option_name(option)}{hint}; {which}; or correct {path_option()}",
-            )
-
-    def check_matched(self, patterns: t.Sequence[str], selected: Selected) -> None:
-        """Raise InvalidInput for patterns that nothing in the receipt goes by."""
-        if not selected.names:
-            option = f"{self.kind}_patterns"
-            left_out = " ".join(note.text for note in excluded(**{f"{self.kind}s": selected.left_out})).rstrip(".")
-            raise InvalidInput(
-                f"no {self.kind}{self.whose} in the {self.receipt} is matched by {option_name(option)} {quoted_list(patterns)}",
-                cluster=self.cluster,
-                why=self.why or left_out or self._text(),
-                remedy=f"correct {option_name(option)}, or name the {self.kind}s in {option_name(f'{self.kind}s')}",
-                kind=FailureKind.NOTHING_SELECTED,
-            )
-
-    def _text(self) -> str:
-        return f"it holds {first_names(sorted(self.names), _NAMES_SHOWN) or 'nothing'}"
 
 
 def _partly_selected(entry: ReceiptEntry, other: Origin, cluster: str) -> InvalidInput:

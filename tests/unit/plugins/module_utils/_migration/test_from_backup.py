@@ -4,21 +4,31 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.from_backup import from_backup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from tests.support.module_inputs import SNAPSHOT
 
 
 @pytest.mark.parametrize(
-    ("selection", "said"),
+    ("selection", "error", "said"),
     [
         (
             Selection(groups=("biling",), topics=("order",)),
-            r"has no group biling: .*mean billing\?.*; .* on topic order \(correct topics \(did you mean orders\?\)",
+            NotFound,
+            r"group biling is not in backup.json: .*mean billing\?.*; topic order is not in .*mean orders\?\), or use another",
         ),
-        (Selection(group_patterns=("x",)), "none of the groups of group_patterns: .* Correct group_patterns, or use"),
+        (
+            Selection(group_patterns=("x",)),
+            InvalidInput,
+            r"no group in backup.json is matched by group_patterns \['x'\]: .*there is only billing. .*, or use another backup",
+        ),
+        (
+            Selection(groups=("billing",), topic_patterns=("order",)),
+            InvalidInput,
+            r"no topic among .* in backup.json is matched by topic_patterns \['order'\]: .*there is only orders",
+        ),
     ],
 )
-def test_everything_that_the_backup_does_not_have_is_told_together(selection, said):
-    with pytest.raises(NotFound, match=said):
+def test_everything_that_the_backup_does_not_have_is_told_together(selection, error, said):
+    with pytest.raises(error, match=said):
         from_backup(SNAPSHOT, "backup.json", Connection("cluster", ("127.0.0.1:1",)), selection)

@@ -149,7 +149,7 @@ def test_what_is_selected(selection, expected):
         (
             {"groups": ("new-billing",)},
             NotFound,
-            r"group new-billing is not in the receipt: it holds billing, both,.* Correct groups \(billing became new-billing\)",
+            r"group new-billing is not in the receipt: there are only billing, both,.* \(billing became new-billing\)",
         ),
         (
             {"groups": ("biling",)},
@@ -160,7 +160,7 @@ def test_what_is_selected(selection, expected):
         (
             {"groups": ("billing",), "topics": ("orders",)},
             NotFound,
-            "topic orders of the selected groups is not in the receipt: it holds shop.clicks, shop.orders",
+            r"topic orders is not among those of the selected groups in the receipt: .* shop.orders. Correct topics \(did",
         ),
         (
             {"groups": ("biling", "both"), "topics": ("shop.order",)},
@@ -170,13 +170,13 @@ def test_what_is_selected(selection, expected):
         (
             {"group_patterns": ("both", "bil"), "topic_patterns": ("shop.*",)},
             InvalidInput,
-            r"no topic of the selected groups .*: No group in the receipt is matched by bil. Correct group_patterns",
+            r"no topic among those of the selected groups .*: No group in the receipt is matched by bil. Correct",
         ),
         ({"group_patterns": ("x.*",)}, InvalidInput, r"no group in the receipt is matched by group_patterns \['x"),
         (
             {"groups": ("billing",), "topic_patterns": ("x.*",)},
             InvalidInput,
-            "no topic of the selected groups in the receipt is matched by topic_patterns",
+            "no topic among those of the selected groups in the receipt is matched by topic_patterns",
         ),
         (
             {"groups": ("both",), "topics": ("visits-eu",)},
@@ -195,7 +195,10 @@ def test_what_cannot_be_meant_is_refused(selection, error, said):
     [
         (Selection(groups=("x",)), "Correct group_migration_groups; the names are"),
         (Selection(group_patterns=("x.*",)), "is matched by group_migration_group_patterns ['x.*']"),
-        (Selection(group_patterns=("x.*",)), "name the groups in group_migration_groups."),
+        (
+            Selection(group_patterns=("x.*",)),
+            "name the groups in group_migration_groups; the names are those at the source",
+        ),
     ],
 )
 def test_a_name_or_pattern_that_fits_nothing_is_told_in_the_words_of_the_role(selection, said):
@@ -251,7 +254,7 @@ def test_the_selection_of_a_run_undoes_it_though_it_names_what_the_run_has_left_
 
 
 def test_an_empty_receipt_says_so():
-    with pytest.raises(NotFound, match="it holds nothing"):
+    with pytest.raises(NotFound, match="there are no groups"):
         rollback.choose(Receipt("cloud-id"), Selection(groups=("billing",)), "cloud")
 
 
