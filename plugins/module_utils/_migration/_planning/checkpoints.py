@@ -8,24 +8,23 @@ import typing as t
 
 from ..._control import clusters, positions, topics
 from ..._control.positions import Bounds
+from ..._model.choosing import Holder
 from ..._model.connection import Connection
-from ..._model.errors import InvalidInput, MigrationError, NotFound
-from ..._model.failure_kinds import FailureKind
-from ..._model.faults import raise_any
 from ..._model.group_state import CommittedOffset
+from ..._model.grouping import values_by_key
 from ..._model.mapping import Mapping
 from ..._model.mirror_records import Checkpoint, CheckpointKey
-from ..._model.notes import Note, NoteKind, excluded
+from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnUncommitted
 from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
-from ..._model.selection import Selection, unused_cause
+from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
-from ..._model.visible_text import names_text, quoted_list
+from ..._model.visible_text import names_text
 from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected
@@ -91,7 +90,7 @@ def plan_from_checkpoints(
         with_expected(plan, destination, previous, receipt),
         index={"checkpoints": len(checkpoints), "syncs": sum(map(len, syncs.values()))},
         notes=tuple(_notes(entries, left_out, previous)),
-        not_taken=lines,
+        not_taken=tuple(lines),
     )
 
 
@@ -121,9 +120,8 @@ def _selected(
     policy: ReplicationPolicy,
     selection: Selection,
     mapping: Mapping,
-) -> tuple[_Chosen, list[Note], tuple[str, ...]]:
+) -> tuple[_Chosen, t.Sequence[Note], list[str]]:
     """The checkpoints of the selected groups and topics, with the source's partition; notes and lines of what was left out."""
-    groups = selection.select_groups({key.group for key in checkpoints})
     copied_topics = {key.partition.topic for key in checkpoints}
     # A topic_map beside the policy alone says what the copied topics are called.
     names = (
@@ -133,62 +131,19 @@ def _selected(
     )
     of_flow: _Chosen = {}
     for key, checkpoint in checkpoints.items():
-        source_topic = names.get(key.partition.topic)
-        if source_topic is not None and key.group in groups.names:
+        if (source_topic := names.get(key.partition.topic)) is not None:
             of_flow[key] = key.partition._replace(topic=source_topic), checkpoint
-    having = {key.group for key in of_flow}
-    missing = [name for name in selection.groups if name not in having]
-    cluster, topic = str(destination), policy.checkpoints.name
-    faults: list[MigrationError] = []
-    if missing:
-        fault = NotFound(
-            f"no checkpoint found for group {names_text(missing)}",
-            why="MirrorMaker 2 writes none for groups that it excludes, or that have consumed nothing of what it copies",
-            remedy=f"correct {option_name('groups')} and {option_name('replication_policy')}",
-            cluster=cluster,
-            topic=topic,
-        )
-        faults.append(fault)
-    strange = sorted(set(selection.topics) - set(filter(None, names.values())))
-    if strange:
-        faults.append(_no_checkpoint(strange, cluster, topic))
-    raise_any(faults)
-    if not of_flow:
-        raise InvalidInput(
-            f"no group with a checkpoint is matched by {option_name('group_patterns')} {quoted_list(selection.group_patterns)}",
-            remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
-            cluster=cluster,
-            topic=topic,
-            kind=FailureKind.NOTHING_SELECTED,
-        )
-    consumed: dict[str, list[TopicPartition]] = {}
-    for key, (source, _checkpoint) in of_flow.items():
-        consumed.setdefault(key.group, []).append(source)
-    topics_chosen = selection.topics_of(consumed)
-    condition = f"that has a checkpoint on {cluster}"
-    unused = selection.unused("groups", {key.group for key in checkpoints}, condition)
-    absent = sorted(set(selection.topics) - {source.topic for source, _checkpoint in of_flow.values()})
-    if absent:
-        raise _no_checkpoint(absent, cluster, topic, unused_cause(unused))
-    chosen = {key: pair for key, pair in of_flow.items() if pair[0].topic in topics_chosen[key.group].names}
-    topics_left_out = sorted({topic for selected in topics_chosen.values() for topic in selected.left_out})
-    lines = not_taken.topic_lines(consumed, topics_chosen, selection)
-    notes = [
-        *excluded(groups.left_out, topics_left_out),
-        *unused,
-        *selection.unused("topics", {*filter(None, names.values())}, condition),
-    ]
-    return chosen, notes, tuple(lines)
-
-
-def _no_checkpoint(topics: t.Iterable[str], cluster: str, topic: str, why: str | None = None) -> NotFound:
-    return NotFound(
-        f"none of the selected groups has a checkpoint for {names_text(topics)}",
-        cluster=cluster,
-        topic=topic,
-        why=why,
-        remedy=f"correct {option_name('topics')}",
+    committed = values_by_key((key.group, source) for key, (source, _checkpoint) in of_flow.items())
+    holder = Holder(
+        f"in the checkpoints topic {policy.checkpoints.name}",
+        str(destination),
+        f", or correct {option_name('replication_policy')}; MirrorMaker 2 writes no checkpoint for groups that it excludes, "
+        "or that have consumed nothing of what it copies",
     )
+    choice = holder.choose(selection, committed)
+    chosen = {key: pair for key, pair in of_flow.items() if choice.has(key.group, pair[0].topic)}
+    consumed = {name: committed[name] for name in choice.topics}
+    return chosen, choice.notes, not_taken.topic_lines(consumed, choice.topics, selection)
 
 
 def _entry(draft: Draft, target: int, highest: int | None, bounds: Bounds | None) -> PlanEntry:

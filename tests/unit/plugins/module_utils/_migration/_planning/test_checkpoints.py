@@ -91,9 +91,29 @@ def test_a_pattern_is_about_the_topics_that_are_named(plan):
         plan(lower)
 
 
-def test_a_group_without_a_checkpoint_hides_no_topic_without_one(plan):
-    with pytest.raises(NotFound, match=r"found for group biling: .*has a checkpoint for sale "):
-        checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("biling",), topics=("sale", "sales")), Mapping())
+@pytest.mark.parametrize(
+    ("selection", "error", "said"),
+    [
+        (
+            Selection(("biling",), topics=("sale", "sales")),
+            NotFound,
+            r"group biling is not in the checkpoints topic onprem.checkpoints.internal: .*mean billing.*; topic sale",
+        ),
+        (
+            Selection(group_patterns=("x",)),
+            InvalidInput,
+            r"no group in the checkpoints topic .* by group_patterns \['x'\]: .* only billing. .*, or correct repl",
+        ),
+        (
+            Selection(("billing",), topic_patterns=("sale",)),
+            InvalidInput,
+            r"no topic among .* in the checkpoints topic .* is matched by topic_patterns \['sale'\]: .* clicks, onprem.orders",
+        ),
+    ],
+)
+def test_what_has_no_checkpoint_is_refused_together(plan, selection, error, said):
+    with pytest.raises(error, match=said):
+        checkpoints.plan_from_checkpoints(CLOUD, POLICY, selection, Mapping())
 
 
 @pytest.mark.parametrize(
