@@ -211,7 +211,9 @@ def test_wrong_input_is_refused_before_anything_is_written(handover):
     assert "does not exist at the destination" in refused(default, topic_rename_format=f"{ALIAS}.${{topic}}")
     assert "Replicator calls topics" in refused(topic_rename_format="${topic}-replica")
     assert "no regular expression" in refuses("kafka_connect_offsets", **options, topic_patterns=["["])
-    assert "no position is known of topic nowhere" in refuses("kafka_connect_offsets", **options, topics=["nowhere"])
+    assert "topic nowhere is not among those of which a position" in refuses(
+        "kafka_connect_offsets", **options, topics=["nowhere"]
+    )
     commit(handover.source, replicator.connector, {(topic, 1): 5})
     assert "position: stored or group" in refused()
     replicator.store(topic, 2, '{"offset":7.0}')

@@ -164,7 +164,7 @@ class TestSelection:
 
     def test_patterns_that_match_nothing(self, migration, orders, untouched):
         message = migration.snapshot(group_patterns=[f"{orders}-nothing.*"], via=refuses)
-        assert f"no group is matched by group_patterns ['{orders}-nothing.*']" in message
+        assert f"no group that this user may describe is matched by group_patterns ['{orders}-nothing.*']" in message
         message = migration.snapshot(orders, topic_patterns=[f"{orders}-nothing.*"], via=refuses)
         assert f"no topic of the selected groups is matched by topic_patterns ['{orders}-nothing.*']" in message
 

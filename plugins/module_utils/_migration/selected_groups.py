@@ -10,18 +10,18 @@ import typing as t
 
 from .._control import groups
 from .._control.topics import list_topics
+from .._model.choosing import Holder
 from .._model.connection import Connection
 from .._model.errors import InvalidInput, MigrationError, NotFound
-from .._model.failure_kinds import FailureKind
-from .._model.faults import raise_any
+from .._model.faults import faults_of, raise_any
 from .._model.group_state import GroupReading, partitions_of
 from .._model.grouping import values_by_key
 from .._model.known_names import STREAMS_TOPICS, known
-from .._model.notes import Note, excluded
+from .._model.notes import Note
 from .._model.option_names import option_name
 from .._model.policies import OnBlocked
-from .._model.selection import Selected, Selection, comma_hint, name_hint, unused_cause
-from .._model.visible_text import names_text, quoted_list
+from .._model.selection import Selected, Selection, all_topics, name_hint, unused_cause
+from .._model.visible_text import names_text
 from . import quiet
 
 
@@ -82,9 +82,9 @@ def select_and_look(
         now = selection.select_groups({*listed, *gone})
         if now.names != selected.names:
             selected, looked = now, look(now.names)
-    if not selected.names:
-        raise _unmatched("group", selection.group_patterns, selected, connection)
-    return selected, looked, selection.unused("groups", {*listed, *gone}, seen_on(connection))
+    existing = {*listed, *gone}
+    check_groups_matched(selection, existing, selected, connection)
+    return selected, looked, selection.unused("groups", existing, seen_on(connection))
 
 
 def read_selected(
@@ -109,21 +109,29 @@ def read_selected(
     try:
         _check_named(named, connection, selection.of_receipt)
     except (NotFound, InvalidInput) as exc:
-        raise_any([exc, *_unknown_topics(selection, connection)])
+        existing = _shown_topics(connection)
+        missing = sorted(set(selection.topics) - set(existing)) if existing else []
+        raise_any([exc, *faults_of(lambda: check_topics_exist(missing, connection))])
     return {name: reading for name, reading in readings.items() if name not in without_offsets}, without_offsets
 
 
-def _unknown_topics(selection: Selection, connection: Connection) -> list[MigrationError]:
-    """An error for the topics that are named and that the cluster does not show, where groups are refused first."""
-    existing: list[str] = []
-    with contextlib.suppress(MigrationError):  # the failure itself is about something else
-        existing = list_topics(connection)
-    missing = sorted(set(selection.topics) - set(existing)) if existing else []
-    if not missing:
-        return []
-    hint = name_hint("topics", missing, existing)
-    what = f"no such topic, or TOPIC DESCRIBE on it is not allowed: {', '.join(missing)}"
-    return [NotFound(what, cluster=str(connection), remedy=f"correct {option_name('topics')}{hint}, or grant the ACL")]
+def check_groups_matched(
+    selection: Selection, existing: t.Collection[str], selected: Selected, connection: Connection
+) -> None:
+    """Raise InvalidInput if none of the cluster's groups is selected."""
+    holder = Holder("that this user may describe", str(connection))
+    holder.check_matched("group", selection.group_patterns, existing, selected)
+
+
+def check_topics_exist(missing: t.Collection[str], connection: Connection) -> None:
+    """Raise NotFound for these topics that the cluster does not show, if there are any."""
+    if missing:
+        hint = name_hint("topics", missing, _shown_topics(connection))
+        raise NotFound(
+            f"no such topic, or TOPIC DESCRIBE on it is not allowed: {', '.join(missing)}",
+            cluster=str(connection),
+            remedy=f"correct {option_name('topics')}{hint}, or grant the ACL",
+        )
 
 
 def select_topics_of(
@@ -153,9 +161,8 @@ def select_topics_of(
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, topics)}, "
             "select a group that consumes it, or grant the ACL",
         )
-    if topics and not any(chosen.names for chosen in selected.values()):
-        left_out = Selected((), tuple(sorted({topic for chosen in selected.values() for topic in chosen.left_out})))
-        raise _unmatched("topic", selection.topic_patterns, left_out, connection, unused, " of the selected groups")
+    holder = Holder("of the selected groups", str(connection), why=unused_cause(unused))
+    holder.check_matched("topic", selection.topic_patterns, topics, all_topics(selected))
     return selected
 
 
@@ -180,12 +187,14 @@ def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) 
 
 
 def streams_topics(connection: Connection) -> list[str]:
-    """Topics of the cluster that are called like those that Kafka Streams makes; none where brokers do not list topics.
+    """Topics of the cluster that are called like those that Kafka Streams makes; none where brokers do not list topics."""
+    return [name for name in _shown_topics(connection) if known(name, STREAMS_TOPICS)]
 
-    They only help to say what a group is, so that nothing fails without them.
-    """
+
+def _shown_topics(connection: Connection) -> list[str]:
+    """All topics that the user may see. They only help to say more, so nothing fails without them."""
     with contextlib.suppress(MigrationError):
-        return [name for name in list_topics(connection) if known(name, STREAMS_TOPICS)]
+        return list_topics(connection)
     return []
 
 
@@ -253,25 +262,3 @@ def _remedy(faults: t.Mapping[str, _Fault], may_be_hidden: bool, connection: Con
     ]
     *others, last = filter(None, ways_on)
     return f"{', '.join(others)}, or {last}" if others else last
-
-
-def _unmatched(
-    kind: str,
-    given: t.Sequence[str],
-    selected: Selected,
-    connection: Connection,
-    unused: t.Sequence[Note] = (),
-    whose: str = "",
-) -> InvalidInput:
-    """The error where patterns match nothing. kind: group or topic. unused: of other patterns, which may be the reason."""
-    names, patterns = f"{kind}s", f"{kind}_patterns"
-    left_out = " ".join(note.text for note in excluded(**{names: selected.left_out})).rstrip(".")
-    return InvalidInput(
-        f"no {kind}{whose} is matched by {option_name(patterns)} {quoted_list(given)}",
-        cluster=str(connection),
-        why=unused_cause(unused)
-        or left_out
-        or "a pattern has to match the whole name, such as billing.* for all that begins so",
-        remedy=f"correct {option_name(patterns)}, or name the {names} in {option_name(names)}{comma_hint(given)}",
-        kind=FailureKind.NOTHING_SELECTED,
-    )

@@ -24,7 +24,7 @@ from .._model.policies import OnActiveGroup, OnBlocked
 from .._model.progress import Say, first_names, silent
 from .._model.records import TopicPartition, every_partition
 from .._model.removed import Removed
-from .._model.selection import Selected, Selection
+from .._model.selection import Selected, Selection, all_topics
 from .._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
 from .._model.visible_text import names_text, visible_name
 from . import not_taken, quiet, selected_groups
@@ -184,7 +184,7 @@ def take(
     return TakenSnapshot(
         dataclasses.replace(snapshot, left_out=tuple(lines), left_out_names=tuple(sorted(names - snapshot.names()))),
         selected.left_out,
-        tuple(sorted({topic for chosen in topics.values() for topic in chosen.left_out})),
+        all_topics(topics).left_out,
         tuple(without_offsets),
         seen.active,
         seen.moving,

@@ -51,7 +51,7 @@ NEVER_SHOWN = {
         _migration._promotion.fence.FenceOptions.check _migration._promotion.fence.told""",
     "it makes no support bundle and assesses no cluster, or does nothing else": """
         _migration._committing.returning._topics _migration.selected_groups.select_topics_of
-        _migration.selected_groups._unknown_topics
+        _migration.selected_groups.check_topics_exist
         _module.run_end._kept _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
         _model.waves._refuse _model.waves._wave _module.status_results._check_existing _module.status_results._directory

@@ -8,10 +8,11 @@ import dataclasses
 import typing as t
 
 from ..._control import positions, topics
+from ..._model.choosing import Holder
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connect_receipt import ConnectEntry, ConnectReceipt
 from ..._model.connection import Connection
-from ..._model.errors import NotFound, Refused
+from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind, excluded
@@ -20,7 +21,7 @@ from ..._model.policies import OnMisplaced, OnRewind
 from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
-from ..._model.selection import Selection, name_hint
+from ..._model.selection import Selection
 from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, stopped_at
 from .stores import Store, check_read_back, check_stopped
@@ -131,13 +132,7 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
     """Store what was there before the hand-over of the selected topics of the receipt, nothing included."""
     selection.check_words()
     topics_known = {entry.partition.topic for entry in receipt.entries}
-    missing = sorted(set(selection.topics) - topics_known)
-    if missing:
-        raise NotFound(
-            f"the receipt has no topic {', '.join(missing)}",
-            why="nothing was handed over of it",
-            remedy=f"correct {option_name('topics')}{name_hint('topics', missing, sorted(topics_known))}",
-        )
+    Holder("in the receipt").check_named("topic", selection.topics, topics_known)
     # What is in the receipt was handed over on purpose: only the user's own patterns leave something out.
     chosen = dataclasses.replace(
         selection, exclude_topic_patterns=selection.exclude_topic_patterns or ()
@@ -188,16 +183,12 @@ def _entry(partition: TopicPartition, offset: int, stored: int | None, earlier: 
 
 def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
     """The offsets of the topics that are selected."""
-    chosen = task.selection.select_topics({partition.topic for partition in offsets})
-    missing = sorted(set(task.selection.topics) - {partition.topic for partition in offsets})
-    if missing:
-        raise NotFound(
-            f"no position is known of topic {', '.join(missing)}",
-            cluster=str(task.replicator.connection),
-            remedy=f"correct {option_name('topics')}",
-        )
+    known = {partition.topic for partition in offsets}
+    chosen = task.selection.select_topics(known)
+    holder = Holder("among those of which a position is known", str(task.replicator.connection))
+    holder.check_named("topic", task.selection.topics, known)
     notes += excluded(topics=chosen.left_out)
-    notes += task.selection.unused("topics", {partition.topic for partition in offsets}, "of which a position is known")
+    notes += task.selection.unused("topics", known, holder.place)
     counts = topics.partition_counts(task.source, set(chosen.names))
     unknown = [
         TopicPartition(name, number)

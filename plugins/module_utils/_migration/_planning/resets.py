@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import typing as t
 
@@ -12,8 +11,7 @@ from ..._control import clusters, groups, positions, topics
 from ..._matching.evidence import Decision
 from ..._matching.reset_offsets import ResetLog, reset_decision
 from ..._model.connection import Connection
-from ..._model.errors import InvalidInput, MigrationError, NotFound
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import InvalidInput
 from ..._model.faults import all_done, all_of, faults_of, raise_any
 from ..._model.group_state import CommittedOffset, GroupReading, commits_of, partitions_of
 from ..._model.notes import Note, NoteKind, excluded
@@ -23,14 +21,21 @@ from ..._model.policies import OnOutOfRange
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.reset_rules import ResetRule, ResetTo, first_fit
-from ..._model.selection import Selected, Selection, comma_hint, looks_like_pattern, matches, name_hint
+from ..._model.selection import Selected, Selection, all_topics, looks_like_pattern, matches, name_hint
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
-from ..._model.visible_text import names_text, quoted_list
+from ..._model.visible_text import names_text
 from .. import not_taken, renewal
 from ..drafts import Draft, decided
 from ..expected import with_expected
-from ..selected_groups import check_keep_offsets, group_hint, seen_on, unused_topic_patterns
+from ..selected_groups import (
+    check_groups_matched,
+    check_keep_offsets,
+    check_topics_exist,
+    group_hint,
+    seen_on,
+    unused_topic_patterns,
+)
 from .strategy import Translation
 
 _UNTIMED = (
@@ -60,7 +65,8 @@ def plan_resets(
         selected, readings, unused = _read_groups(cluster, selection, written)
     except InvalidInput as exc:
         counts = topics.partition_counts(cluster, selection.topics)
-        raise_any([exc, *faults_of(lambda: _check_topics(cluster, selection, counts))])
+        missing = sorted(set(selection.topics) - counts.keys())
+        raise_any([exc, *faults_of(lambda: check_topics_exist(missing, cluster))])
         raise
     chosen = selection.topics_of(partitions_of(readings))
     counts = topics.partition_counts(
@@ -69,9 +75,7 @@ def plan_resets(
     wanted = _wanted(selection, readings, chosen, counts)
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
     missing = sorted(set(selection.topics) - counts.keys())
-    all_done(
-        lambda: _check_topics(cluster, selection, counts), lambda: _check_rules(rules, ruled, wanted, unknown=missing)
-    )
+    all_done(lambda: check_topics_exist(missing, cluster), lambda: _check_rules(rules, ruled, wanted, unknown=missing))
     rests_on = clusters.look_at(cluster, counts).traits
     entries = _entries(cluster, ruled, wanted, commits_of(readings), written, previous, counts, on_out_of_range)
     bases = sorted(_base(entry) for entry in entries if entry.source[0].offset is not None)
@@ -79,8 +83,7 @@ def plan_resets(
     cluster_id = identity.cluster_id
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
     plan = with_expected(plan, cluster, previous, receipt)
-    left_out_topics = sorted({topic for of_group in chosen.values() for topic in of_group.left_out})
-    notes = _notes(readings, selected.left_out, left_out_topics, cluster)
+    notes = _notes(readings, selected.left_out, all_topics(chosen).left_out, cluster)
     has_entry = {entry.group for entry in entries}
     left = {
         name: partitions for name, partitions in partitions_of(readings).items() if partitions or name not in has_entry
@@ -104,14 +107,7 @@ def _read_groups(
     listed = [listing.group for listing in groups.list_groups(cluster)] if selection.group_patterns else []
     existing = {*listed, *(entry.group for entry in receipt.renewing)}
     selected = selection.select_groups(existing)
-    if not selected.names:
-        raise InvalidInput(
-            f"no group is matched by {option_name('group_patterns')} {quoted_list(selection.group_patterns)}",
-            cluster=str(cluster),
-            remedy=f"correct the patterns, or name the groups in {option_name('groups')}"
-            + comma_hint(selection.group_patterns),
-            kind=FailureKind.NOTHING_SELECTED,
-        )
+    check_groups_matched(selection, existing, selected, cluster)
     found = groups.read_groups(cluster, selected.names)
     readings = renewal.completed(found, renewal.missing_commits(receipt, found))
     named = [readings[name] for name in selection.groups]
@@ -137,19 +133,6 @@ def _check_have_topics(without: t.Sequence[GroupReading], cluster: Connection) -
         remedy=f"name the topics in {option_name('topics')}, or correct {option_name('groups')}"
         + (group_hint(missing, cluster) if missing else ""),
     )
-
-
-def _check_topics(cluster: Connection, selection: Selection, counts: t.Mapping[str, int]) -> None:
-    missing = sorted(set(selection.topics) - counts.keys())
-    if missing:
-        existing: list[str] = []
-        with contextlib.suppress(MigrationError):  # the failure itself is about something else
-            existing = topics.list_topics(cluster)
-        raise NotFound(
-            f"no such topic: {', '.join(missing)}",
-            cluster=str(cluster),
-            remedy=f"correct {option_name('topics')}{name_hint('topics', missing, existing)}",
-        )
 
 
 def _wanted(

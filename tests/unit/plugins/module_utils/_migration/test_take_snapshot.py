@@ -81,7 +81,9 @@ def test_the_time_between_two_lists_is_not_waited_for_again_after_groups_were_wa
 
 def test_patterns_that_neither_list_matches_are_refused(monkeypatch):
     cluster = Cluster(monkeypatch, ["fraud"], [])
-    with pytest.raises(InvalidInput, match=r"no group is matched by group_patterns \['billing\.\*'\]"):
+    with pytest.raises(
+        InvalidInput, match=r"no group that this user may describe is matched by group_patterns \['billing\.\*'\]"
+    ):
         cluster.take()
 
 

@@ -63,5 +63,5 @@ def test_only_the_selected_topics_are_restored(selection, restored):
 
 
 def test_a_topic_that_was_not_handed_over_is_refused():
-    with pytest.raises(NotFound, match=r"the receipt has no topic order.*did you mean orders\?"):
+    with pytest.raises(NotFound, match=r"topic order is not in the receipt: there .*did you mean orders\?"):
         take_back(Stored(), RECEIPT, Selection(topics=("order",)), None)
