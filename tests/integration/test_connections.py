@@ -169,7 +169,7 @@ def test_servers_that_are_down_are_passed_over(secured, monkeypatch):
         assert refused(by_control, {"bootstrap_servers": down}).why in ("no answer", "connection refused")
 
 
-def test_a_load_balancer_without_a_broker_behind_it_is_passed_over(secured):
+def test_a_load_balancer_whose_brokers_are_down_is_passed_over(secured):
     """It ends the connection during the handshake, which alone looks like a listener that does not speak TLS."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as balancer:
 

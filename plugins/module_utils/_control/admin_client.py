@@ -55,7 +55,7 @@ _WAITING: dict[str, t.Callable[[], None]] = {}
 class _Manager(KafkaConnectionManager):
     """Remembers why connections failed, and ends the bootstrap when no retry can help: no lock-out by wrong passwords.
 
-    One server that no retry can help, such as a load balancer without a broker behind it, leaves the others to be tried.
+    One server that no retry can help, such as a load balancer whose brokers are down, leaves the others to be tried.
 
     The library draws each server that it tries at random, so that one that is down may take all the time. Here every server
     is tried before one is tried again.

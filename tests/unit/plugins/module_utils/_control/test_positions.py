@@ -196,7 +196,7 @@ def test_a_leader_that_has_changed_is_asked_again_for_the_ends_of_epochs(monkeyp
 
 
 @pytest.mark.parametrize("codes", [(NOT_LEADER_OR_FOLLOWER, 3), (3, NOT_LEADER_OR_FOLLOWER)])
-def test_a_broker_that_lags_behind_does_not_make_a_topic_missing(monkeypatch, codes):
+def test_a_broker_that_does_not_know_a_partition_yet_does_not_make_a_topic_missing(monkeypatch, codes):
     """One partition has another leader now, and one is not known to its leader yet: both are asked for again."""
     cluster = Cluster(monkeypatch)
     tries = []

@@ -61,7 +61,7 @@ def test_more_partitions_than_a_controller_takes_at_once_are_added(controller):
 
 
 def test_partitions_that_were_added_though_the_answer_was_lost_are_no_failure(controller, monkeypatch):
-    """The broker that is asked how many there are may lag behind, and the next try is refused."""
+    """The broker that is asked how many there are may not know it yet, and the next try is refused."""
     told = dict.fromkeys(COUNTS, 1)
     name = next(iter(COUNTS))
 
