@@ -165,8 +165,11 @@ def _mixed(random: rnd.Random) -> Traits:
     may_lack_copies = (
         its.lag or its.destination_retention or its.destination_compaction or its.route != "all" or its.manners
     )
+    # Declared classes are about these.
     if its.times == "rounded" and may_lack_copies:
-        its.times = "kept"  # a declared class is about both
+        its.times = "kept"
+    if its.lag and its.stamps != "no":
+        its.strangers = 0
     return its
 
 

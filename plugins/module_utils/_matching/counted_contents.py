@@ -74,8 +74,9 @@ class CountedContents:
     each side. singles: further ones of these, as they are.
     ages: the times of copies by their places, where there are several destination partitions; the youngest copies are needed.
     recurs: may equal records have been lost? Then only a copy with its own time is surely a record's.
-    aborted: places of copies of aborted records, with those of the records: the offset goes past them. kept: see
-    Facts.kept_times and kept_headers.
+    aborted: places of copies of aborted records, with those of the records: the offset goes past them. lost: places of copies
+    that are in no content, because they can only be those of records that the source has lost. kept: see Facts.kept_times and
+    kept_headers.
     Times of destination-only records matter where equal records may have been lost: see Answer.may_be_lost.
     """
 
@@ -89,6 +90,7 @@ class CountedContents:
         ages: t.Mapping[int, int] | None = None,
         recurs: bool = False,
         aborted: t.Mapping[int, int] | None = None,
+        lost: t.Iterable[int] = (),
         kept: tuple[bool, bool] = (True, True),
     ) -> None:
         self._recurs, self._ages, self._aborted = recurs, ages or {}, aborted or {}
@@ -120,6 +122,7 @@ class CountedContents:
                     self._destination_only += [
                         (place, time) for place, time in content.copies if time is not None and time >= 0
                     ]
+        self._note_first(self.facts.destination_only, lost)
         of_pairs = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
         self._singles = [of_pairs] if singles is None else [singles, of_pairs]
         self._learn_of_singles()

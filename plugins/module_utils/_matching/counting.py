@@ -78,8 +78,9 @@ class Logs:
         sides = Sides(source.axis, range(len(source.records)), copies.axis, range(len(copies.records)))
         self._pair = CountedPair(sides, copies.ends, timestamps, stable, only_doubled, lossy)
         self._name, self._family = name, otherwise or name
+        lost: list[int] = []
         if timestamps and lossy:
-            copies = self._without_lost(source, copies)
+            copies, lost = self._without_lost(source, copies)
         once, contents, kept = self._told_apart(source, copies)
         self._contents = CountedContents(
             sides,
@@ -90,6 +91,7 @@ class Logs:
             else None,
             recurs=self._pair.recurs,
             aborted=self._copies_of_aborted(aborted, source, copies),
+            lost=lost,
             kept=kept,
         )
 
@@ -101,7 +103,8 @@ class Logs:
         positions = (GroupPosition(0, offsets, lost_until) for offsets in committed)
         return [count_group(self._pair, self._contents, position) for position in positions]
 
-    def _without_lost(self, source: LogSet, copies: LogSet) -> LogSet:
+    def _without_lost(self, source: LogSet, copies: LogSet) -> tuple[LogSet, list[int]]:
+        """The copies without those that can only be of lost records, and the places of these."""
         lost = copies_of_lost(
             (
                 Sighting(self._family(record), record.timestamp, at, record.offset)
@@ -110,7 +113,8 @@ class Logs:
             (Sighting(self._family(copy), _kept_time(copy), at, copy.offset) for at, _place, copy in copies.places()),
         )
         left = [[copy for copy in log if (at, copy.offset) not in lost] for at, log in enumerate(copies.records)]
-        return copies._replace(records=left)
+        places = [place for at, place, copy in copies.places() if (at, copy.offset) in lost]
+        return copies._replace(records=left), places
 
     def _told_apart(self, source: LogSet, copies: LogSet) -> tuple[list[Once], list[Content], tuple[bool, bool]]:
         """What occurs once on each side, with all that tells it apart; other contents; Facts.kept_times and kept_headers."""

@@ -72,7 +72,7 @@ def answers(
     edges: Edges | None = None,
 ) -> list[str]:
     """What one task has to say: a text for each pair."""
-    task = _TaskRecords(left_in(worker_packing.unpack(batches, layout), edges), layout, asked)
+    task = _TaskRecords(left_in(worker_packing.unpack(batches, layout), edges)[0], layout, asked)
     return [
         json.dumps((rows.pair, *_answer(task.contents(rows, claims.match_on), claims)))
         for rows in rows_by_pair(task.records, task.groups)

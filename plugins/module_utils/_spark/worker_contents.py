@@ -76,7 +76,8 @@ def counted_contents(
     """The contents of a task's chunks, by pair. without_headers: tools may have changed headers. edges: see worker_lost."""
     import numpy as np
 
-    records = left_in(unpack(batches, layout), edges)
+    records, lost = left_in(unpack(batches, layout), edges)
+    lost_pairs = np.array(layout.destination_pairs)[lost // layout.destination.step]
     # Where headers may have been changed, records that are alike without them come together.
     groups = grouped(records, np.full(1 + int(records.pairs.max(initial=0)), not without_headers))
     stamped = records.stamped if layout.timestamps else None
@@ -114,6 +115,7 @@ def counted_contents(
                 singles_of_columns(columns, pair.sides),
                 ages=alike.ages if len(pair.sides.destinations) > 1 else None,
                 recurs=pair.recurs,
+                lost=lost[lost_pairs == pair_rows.pair].tolist(),
                 kept=(alike.kept_times and bool(kept.all()), alike.kept_headers and same_headers),
             ),
         )

@@ -55,12 +55,12 @@ def edges_of(texts: t.Iterable[str], layout: Layout, lossy: t.Collection[int]) -
     return edges
 
 
-def left_in(records: Records, edges: Edges | None) -> Records:
-    """The records of a task that count: not the copies of records that the source has lost."""
+def left_in(records: Records, edges: Edges | None) -> tuple[Records, Column]:
+    """The records of a task that count, and the places of those that do not: copies of records that the source has lost."""
     import numpy as np
 
     if edges is None or not len(records.pairs) or max(edges, default=-1) < 0:
-        return records
+        return records, records.places[:0]
     timed = _TimedRows(records)
     step = (1 << 62) // max(1, len(edges))
     others = timed.rows[timed.other]
@@ -68,7 +68,7 @@ def left_in(records: Records, edges: Edges | None) -> Records:
     before = records.places[others] < np.array(edges, np.int64)[records.places[others] // step]
     stays = np.ones(len(records.pairs), bool)
     stays[others[older & before]] = False
-    return Records(records.columns[:, stays], records.sources, records.pairs[stays])
+    return Records(records.columns[:, stays], records.sources, records.pairs[stays]), records.places[~stays]
 
 
 class _TimedRows:

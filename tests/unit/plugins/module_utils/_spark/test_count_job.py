@@ -271,6 +271,23 @@ def test_lag_and_what_the_source_does_not_have_are_told() -> None:
     assert (told.destination_only, told.surplus) == ((None, None), (None, None))
 
 
+def test_a_copy_of_a_lost_record_is_one_that_the_source_does_not_have() -> None:
+    """A record of its content is left, which is younger: whoever starts before all lost ones must know of it."""
+    source, destination = log([("a", 12)]), log([("a", 10), ("x", 20)])
+    world = World((source, ()), (destination,), (40,), ((0, 0),))
+    [told] = count_directly([world], True, 1, without_headers=False, lossy=[0])
+    logs = Logs(
+        LogSet((source, ()), (0, 0), (40, 40)),
+        LogSet((destination,), (0,), (40,)),
+        lambda its: its.fingerprint,
+        timestamps=True,
+        only_doubled=False,
+        lossy=True,
+    )
+    assert logs.count(world.committed) == [told]
+    assert (told.destination_only, told.answers[0].first_wanted) == ((0,), None)
+
+
 def test_what_may_still_be_aborted_is_needed_and_does_not_hide_a_repeat() -> None:
     """The last a may be the consumed one: if the hidden a is aborted, the group has no other to read."""
     world = World((log([("a", 0), ("d", 0), ("a", 0)]),), (log([("a", 0), ("d", 0), ("a", 0)]),), (40,), ((2,),))
