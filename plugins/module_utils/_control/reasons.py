@@ -172,7 +172,7 @@ def is_retriable(code: int) -> bool:
 
 
 def passes(code: int) -> bool:
-    """The same of a topic or a partition that may be missing: Kafka takes that for one, because a broker may not know it yet."""
+    """The same where a topic or a partition may be missing, which Kafka takes for one, because a broker may not know it yet."""
     return code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_retriable(code)
 
 

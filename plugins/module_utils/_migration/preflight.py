@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
 import dataclasses
+import re
 import typing as t
 
 from .._control import clusters, groups, permissions
 from .._control.abilities import Ability
-from .._control.topics import cluster_id, partition_counts
+from .._control.topics import cluster_id, list_topics, partition_counts
 from .._model.connection import Connection
 from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, MigrationError, NotAuthorized, NotFound, Refused
 from .._model.failure_kinds import FailureKind
@@ -126,6 +128,7 @@ def look(
         )
         notes += _topics_that_block(wanted, mapping, *counts, intent.creates_topics)
         if not one_cluster:
+            notes += _with_prefix(destination, {draft.partition.topic for draft in wanted} - counts[1].keys())
             differing = setting_differences(source, destination, wanted, *counts)
     notes += [Note(NoteKind.SETTING_DIFFERS, difference.message) for difference in differing]
     if intent.commits:
@@ -163,6 +166,24 @@ def _topics_that_block(
         if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
     ]
     return list(dict.fromkeys(Note(NoteKind.TOPIC_BLOCKS, f"{entry.shown_detail}.") for entry in entries))
+
+
+def _with_prefix(destination: Connection, missing: t.Collection[str]) -> list[Note]:
+    """Where missing topics are there with a prefix, as MirrorMaker 2 calls copies by its default policy: the likely mistake."""
+    topics_by_alias: dict[str, set[str]] = collections.defaultdict(set)
+    for name in list_topics(destination) if missing else ():
+        for dot in re.finditer(r"\.", name):
+            if (topic := name[dot.end() :]) in missing:
+                topics_by_alias[name[: dot.start()]].add(topic)
+    return [
+        Note(
+            NoteKind.TOPIC_BLOCKS,
+            f"{len(topics):,} of these topics are at the destination with the prefix {alias}, such as {alias}.{min(topics)}. "
+            f"If MirrorMaker 2 has copied them, do not create them: set {option_name('replication_policy')} to "
+            f"{{name: default, source_alias: {alias}}}.",
+        )
+        for alias, topics in sorted(topics_by_alias.items())
+    ]
 
 
 def _will_be_made(

@@ -67,6 +67,7 @@ NEVER_SHOWN = {
         _spark.java.find_java _spark.session._embedded _spark.session._unreachable _spark.session.obstacle
         _spark.shipping.check_archives _spark.surroundings._unfit _spark.workers.cores""",
     "it returns no groups": "_migration.preflight.never_joined",
+    "it makes missing topics itself, or has one cluster": "_migration.preflight._with_prefix",
     "it copies no records, or its verification does not": """
         _migration._backlog.takeover.check_lost _model.copy_progress.begin_anew""",
 }

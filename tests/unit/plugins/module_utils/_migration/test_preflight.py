@@ -100,6 +100,33 @@ def test_where_every_group_is_denied_it_is_said_that_nothing_was_compared(denied
 
 
 @pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (
+            ["onprem.orders", "other"],
+            "1 of these topics are at the destination with the prefix onprem, such as onprem.orders",
+        ),
+        (["eu.onprem.orders"], "the prefix eu.onprem, such as eu.onprem.orders"),
+        (["onpremorders", "orders-onprem"], None),
+        (["orders", "onprem.orders"], None),  # nothing is missing
+    ],
+)
+def test_a_prefix_of_mirror_maker_2_is_named_before_a_missing_topic_is_created(denied, monkeypatch, there, said):
+    denied.clear()
+    monkeypatch.setattr(preflight, "list_topics", lambda _connection: there)
+    monkeypatch.setattr(preflight, "setting_differences", lambda *_given: [])
+    counts = {"onprem": {"orders": 1}, "cloud": dict.fromkeys(there, 1)}
+    monkeypatch.setattr(
+        preflight,
+        "partition_counts",
+        lambda connection, names: {name: 1 for name in names if name in counts[connection.name]},
+    )
+    notes = [note.text for note in look(Selection(groups=("billing",))).notes]
+    told = [text for text in notes if "replication_policy to {name: default, source_alias: " in text]
+    assert len(told) == (said is not None) and all(said in text for text in told), notes
+
+
+@pytest.mark.parametrize(
     ("committed", "protocol", "is_refused"), [(55, "", True), (55, "consumer", False), (40, "", False), (39, "", False)]
 )
 def test_a_return_refuses_offsets_that_nobody_has_consumed_to(monkeypatch, committed, protocol, is_refused):
