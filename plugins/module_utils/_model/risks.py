@@ -85,7 +85,8 @@ RISKS: dict[RiskKind, RiskEntry] = {
     RiskKind.TOPIC_MISSING: RiskEntry(
         Severity.BLOCKER,
         "The destination lacks a topic that the group consumes, so that its partitions are blocked.",
-        "Let the replication tool or the playbook promote_topics create it, or name it in topic_map.",
+        "If it has another name there, set replication_policy or topic_map. Otherwise, let the replication tool or the "
+        "playbook promote_topics create it.",
     ),
     RiskKind.PARTITIONS_DIFFER: RiskEntry(
         Severity.BLOCKER,

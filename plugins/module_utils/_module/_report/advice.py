@@ -21,7 +21,7 @@ REASONS = {
     Reason.NEW_RECORDS: "Let a replication tool copy these records, or set on_new_records to leave to go on without them.",
     Reason.OPEN_TRANSACTION: "Wait until the transaction ends, or abort it if its producer has died, and plan again.",
     Reason.BEYOND_END: "Reset the group at the source and plan again, or leave the topic out.",
-    Reason.TOPIC_MISSING: "Create the topic at the destination, map its name with topic_map, or leave it out.",
+    Reason.TOPIC_MISSING: "If it has another name there, set replication_policy or topic_map. Else create it, or leave it out.",
     Reason.PARTITION_COUNT_DIFFERS: "Do what the detail says, or create the topic again with the number of the source.",
     Reason.OTHER_PARTITIONS: "Do what the detail says, or create the topic again and let the replication tool fill it.",
     Reason.DESTINATION_LAGS: "Let the replication tool catch up and plan again, or set wait_for_replication.",
