@@ -35,17 +35,20 @@ class Mortal:
 class MemoryGroups(Mortal):
     """Groups and their commits, the file that is saved, and everything that was done, in order.
 
-    states: of groups that are not empty. refused: partitions that the broker does not commit, and its error. rights: on groups
-    and topics. hidden: topics that the user may not describe. metadata_limit: the broker's. Empty groups stay, as in Kafka 4.
+    states: of groups that are not empty. refused: partitions that the broker does not commit, and its error. unanswered: groups
+    for which it commits, and its answers are lost. rights: on groups and topics. hidden: topics that the user may not describe.
+    metadata_limit: the broker's. Empty groups stay, as in Kafka 4.
     """
 
     BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
+    MAY_BE_STORED = "may have been stored"
 
     def __init__(self, groups: t.Mapping[str, Commits]) -> None:
         self.groups = {name: dict(commits) for name, commits in groups.items()}
         self.states: dict[str, str] = {}
         self.protocols: dict[str, str] = {}
         self.refused: dict[TopicPartition, str] = {}
+        self.unanswered: set[str] = set()
         self.rights = {"READ", "DELETE"}
         self.hidden: set[str] = set()
         self.done: list[str] = []
@@ -113,6 +116,8 @@ class MemoryGroups(Mortal):
                     errors.setdefault(group, {})[partition] = self.refused[partition]
                 else:
                     self.groups.setdefault(group, {})[partition] = committed
+                if group in self.unanswered:
+                    errors.setdefault(group, {})[partition] = f"REQUEST_TIMED_OUT: it {self.MAY_BE_STORED} or not"
         self.after_commit()
         return errors
 

@@ -30,6 +30,7 @@ LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 BATCH_BYTES = 400_000
 _BUSY = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "STALE_MEMBER_EPOCH", "NON_EMPTY_GROUP")
 BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_TOPIC")
+MAY_BE_STORED = "may have been stored"  # in an error after which nobody knows what the broker has done
 _GROUP = TopicPartition("", -1)  # where the error of a whole group is kept
 _EXPLAINED = {
     **dict.fromkeys(_BUSY, "the group has members"),
@@ -182,13 +183,13 @@ def _until_settled(
         left = [group for group in wanted if group not in settled]
         if not left:
             return
-        sent = True
+        is_repeated, sent = sent, True
         passing = []
         for group, codes in send(client, left).items():
             if any(_passes(code) for code in codes.values()):
                 passing.append(group)
             else:
-                settled[group] = _explained(group, codes, operation)
+                settled[group] = _explained(group, codes, operation, is_repeated)
         if passing:
             raise as_exception(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"for {', '.join(passing)}")
 
@@ -206,9 +207,7 @@ def _give_up(
 ) -> None:
     """Others may have been stored already, so the error is said of the groups that it is about, and not raised."""
     for group, partitions in wanted.items():
-        settled.setdefault(
-            group, dict.fromkeys(partitions, f"REQUEST_TIMED_OUT: it may have been stored or not ({exc})")
-        )
+        settled.setdefault(group, dict.fromkeys(partitions, f"REQUEST_TIMED_OUT: it {MAY_BE_STORED} or not ({exc})"))
 
 
 def _passes(code: int) -> bool:
@@ -216,13 +215,15 @@ def _passes(code: int) -> bool:
     return code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_retriable(code)
 
 
-def _explained(group: str, codes: Codes, operation: str) -> Errors:
+def _explained(group: str, codes: Codes, operation: str, is_repeated: bool = False) -> Errors:
+    """is_repeated: whether a try before this one has failed, of which nobody knows what the broker has done."""
     failed = {}
+    earlier = f"; by an earlier try, it {MAY_BE_STORED}" if is_repeated else ""
     for partition, code in codes.items():
         if code:
             name = error_name(code)
             text = _EXPLAINED.get(name, "").format(topic=partition.topic, group=group, operation=operation)
-            failed[partition] = f"{name}: {text}" if text else name
+            failed[partition] = (f"{name}: {text}" if text else name) + earlier
     return failed
 
 

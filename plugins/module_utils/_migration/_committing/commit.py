@@ -254,7 +254,7 @@ def _restore(
         save(prepared)
     written = writing.write_commits(destination, targets)
     _remove_empty_groups(destination, written)
-    finished = prepared.merged(entry for entry in receipt.entries if entry.key in written.refused)
+    finished = prepared.merged(entry for entry in receipt.entries if entry.key in written.not_stored)
     finished = finished.merged(
         entry._replace(written=None, after=None, pending=None) for entry in back if entry.key not in written.failed
     )

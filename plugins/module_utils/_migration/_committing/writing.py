@@ -139,7 +139,8 @@ def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
 class Written:
     """What came of the writing of these targets. done: what their groups have committed now, of whatever partition.
 
-    refused: why brokers have not stored it, by target. wrong: how what is committed differs, by each other such target.
+    refused: why brokers have not stored it, or are not known to have, by target. wrong: how what is committed differs, by each
+    other such target.
     """
 
     targets: t.Mapping[Key, Target]
@@ -153,6 +154,11 @@ class Written:
         return {*self.refused, *self.wrong}
 
     @property
+    def not_stored(self) -> set[Key]:
+        """Those of the refused targets that brokers surely have not stored."""
+        return {key for key, why in self.refused.items() if commits.MAY_BE_STORED not in why}
+
+    @property
     def failed_groups(self) -> set[str]:
         """The groups of these."""
         return {group for group, _partition in self.failed}
@@ -163,7 +169,8 @@ class Written:
             (group, partition), why = min(self.refused.items())
             count = part_of(len(self.refused), len(self.targets), "commit")
             raise BrokerError(
-                f"{count} {'was' if len(self.refused) == 1 else 'were'} refused",
+                f"{count} {'was' if len(self.refused) == 1 else 'were'} refused"
+                + ("" if len(self.not_stored) == len(self.refused) else ", or had no answer"),
                 cluster=str(destination),
                 group=group,
                 **partition._asdict(),

@@ -93,3 +93,25 @@ def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_th
     )
     assert sent == ["billing", "shipping"]
     assert (found["billing"], found["shipping"]) == ({}, {}) and list(found["lost"]) == [HERE[0]]
+
+
+def test_a_refusal_does_not_hide_that_an_earlier_try_without_an_answer_may_have_been_stored(monkeypatch):
+    answers = iter([KafkaFailure("the connection was lost"), answer({0: 25})])
+
+    def exchange(_client, _requests):
+        told = next(answers)
+        if isinstance(told, KafkaFailure):
+            raise told
+        return [told]
+
+    def attempt(_connection, once, _deadline):
+        with contextlib.suppress(KafkaFailure):
+            once(None)
+        once(None)
+
+    monkeypatch.setattr(commits, "attempt", attempt)
+    monkeypatch.setattr(commits, "exchange", exchange)
+    monkeypatch.setattr(commits, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
+    nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
+    (why,) = commits.commit_offsets(nowhere, {"billing": {HERE[0]: CommittedOffset(1)}})["billing"].values()
+    assert why.startswith("UNKNOWN_MEMBER_ID: the group has members") and commits.MAY_BE_STORED in why

@@ -200,6 +200,20 @@ def test_a_rollback_that_is_refused_in_part_takes_back_the_rest_and_knows_it(mig
     assert migrated.groups == {"billing": {P0: CommittedOffset(95), P1: CommittedOffset(10, "old")}}
 
 
+def test_what_a_rollback_without_an_answer_may_have_restored_is_not_taken_for_consumption(migrated):
+    migrated.protocols["billing"] = "consumer"
+    migrated.unanswered = {"billing"}
+    with pytest.raises(BrokerError, match="2 of 3 commits were refused, or had no answer: REQUEST_TIMED_OUT"):
+        roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    migrated.unanswered = set()
+    assert migrated.groups == BEFORE
+    with pytest.raises(Refused, match="90 would move back to 50") as found:
+        commit(PLAN, migrated.saved, CLOUD, NOW, migrated.save)
+    assert "if a rollback was killed, run it again first" in str(found.value.why)
+    roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    assert all(each.written is None for each in migrated.saved.entries)
+
+
 ONLY_SHIPPING = Selection(groups=("shipping",))
 
 
