@@ -121,20 +121,21 @@ def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits,
     topics: those that are written and those of the receipt so far, as they are now.
     """
     remedy = "run the same again: what is right is left alone, the rest is written"
-    writes = decided.writes.set
     prepared = renewal.begun(decided.known.merged(decided.receipt_entries), decided.found, decided.renewed)
     prepared = prepared.noting(topics)
     save(prepared)
-    writing.remove_groups(destination, decided.renewed, remedy)
+    not_removed = writing.remove_groups(destination, decided.renewed)
+    writes = {key: target for key, target in decided.writes.set.items() if key[0] not in not_removed}
     written = writing.write_commits(destination, writes)
     finished = prepared.merged(
         entry._replace(after=written.done[entry.key], pending=None)
         for entry in prepared.entries
         if entry.key in decided.planned.set and entry.key in written.done and entry.key not in written.refused
     )
-    finished = renewal.ended(finished, decided.complete - written.failed_groups)
+    finished = renewal.ended(finished, decided.complete - written.failed_groups - not_removed.keys())
     save_last(finished, written, save)
     written.check(destination, "the commit", remedy)
+    writing.check_removed(destination, not_removed, remedy)
     return finished
 
 
@@ -273,4 +274,5 @@ def _remove_empty_groups(destination: Connection, written: writing.Written) -> N
     alive = {group for group, _partition in written.done} | written.failed_groups
     empty = {group for (group, _partition), target in written.targets.items() if target is None} - alive
     if empty and writing.sees_all_commits(destination):
-        writing.remove_groups(destination, empty, "stop what uses it, and run the same again")
+        not_removed = writing.remove_groups(destination, empty)
+        writing.check_removed(destination, not_removed, "stop what uses it, and run the same again")

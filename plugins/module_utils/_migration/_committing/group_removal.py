@@ -112,7 +112,8 @@ def remove_old_groups(
     removable.check_given(plan, receipt, wanted, commits_of(writing.read_named_groups(cluster, targets)), name)
     save(with_removed(wanted.values()))
     try:
-        writing.remove_groups(cluster, wanted, "stop its consumers, and run the same again")
+        not_removed = writing.remove_groups(cluster, wanted)
+        writing.check_removed(cluster, not_removed, "stop its consumers, and run the same again")
     except MigrationError:  # the file tells of no group that is still there
         remaining = {group for group, reading in writing.read_named_groups(cluster, wanted).items() if reading.exists}
         save(with_removed(reading for group, reading in wanted.items() if group not in remaining))

@@ -260,9 +260,13 @@ def sees_all_commits(destination: Connection) -> bool:
     return permissions.sees_every_topic(destination)
 
 
-def remove_groups(destination: Connection, names: t.Collection[str], remedy: str) -> None:
-    """Remove whole groups. Raises GroupBusy for one that somebody has joined, BrokerError for any other refusal."""
-    errors = commits.delete_groups(destination, sorted(names)) if names else {}
+def remove_groups(destination: Connection, names: t.Collection[str]) -> dict[str, str]:
+    """Remove whole groups; the answer says of those that could not be removed why not."""
+    return commits.delete_groups(destination, sorted(names)) if names else {}
+
+
+def check_removed(destination: Connection, errors: t.Mapping[str, str], remedy: str) -> None:
+    """errors: of remove_groups(). Raises GroupBusy for a group that somebody has joined, BrokerError for any other refusal."""
     for group, why in sorted(errors.items()):
         error = GroupBusy if why.startswith(commits.BUSY_FOR_REMOVAL) else BrokerError
         more = f" ({len(errors):,} groups cannot be removed: {names_text(sorted(errors))})" if len(errors) > 1 else ""

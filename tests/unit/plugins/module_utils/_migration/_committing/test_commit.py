@@ -1106,16 +1106,22 @@ def test_a_group_that_cannot_be_made_again_is_not_removed(old_group):
     assert old_group.done == []
 
 
-def test_a_group_that_is_joined_before_it_is_removed_keeps_what_it_has(old_group):
-    def join() -> None:
-        if old_group.done:
-            old_group.states["billing"] = "Stable"
+def test_a_group_that_is_joined_before_it_is_removed_keeps_what_it_has_and_the_others_are_made_again(old_group):
+    old_group.groups["shipping"] = {OTHER: CommittedOffset(8)}
+    old_group.protocols["shipping"] = "consumer"
 
-    old_group.after_reading = join
-    original = old_group.save
-    with pytest.raises(GroupBusy, match="cannot be removed"):
-        commit(PLAN, None, CLOUD, RENEW, lambda receipt: (original(receipt), join()))
-    assert old_group.groups["billing"][OTHER] == CommittedOffset(7, "other", 3)
+    def join(receipt: Receipt) -> None:
+        old_group.save(receipt)
+        old_group.states["shipping"] = "Stable"
+
+    with pytest.raises(GroupBusy, match="group shipping: the group cannot be removed"):
+        commit(PLAN, None, CLOUD, RENEW, join)
+    assert old_group.groups == RENEWED | {"shipping": {OTHER: CommittedOffset(8)}}
+    assert {each.group for each in old_group.saved.renewing} == {"shipping"}
+    old_group.states.clear()
+    commit(PLAN, old_group.saved, CLOUD, RENEW, old_group.save)
+    assert old_group.groups == RENEWED | {"shipping": {OTHER: CommittedOffset(8), P0: CommittedOffset(40)}}
+    assert old_group.saved.renewing == ()
 
 
 NOTED = Traits(("a:1",), {"orders": "first"}, {"orders": (LogRange(0, 60), LogRange(0, 60))})
