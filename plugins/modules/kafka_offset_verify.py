@@ -58,7 +58,8 @@ options:
         not start if there are none. O(on_blocked), O(on_rewind), O(on_advance) and O(on_active_group) determine which
         offsets the commit leaves alone; O(receipt) shows which groups were migrated earlier and have consumed since.
       - V(committed) verifies the offsets that were committed according to O(receipt), or that were correct already, and
-        that the groups still have them or have consumed since. This is the default with O(receipt).
+        that the groups still have them or have consumed since. O(on_rewind) and O(on_advance) determine which offsets
+        the commit has left alone. This is the default with O(receipt).
     type: str
     choices: [plan, to_commit, committed]
   method:
@@ -137,21 +138,22 @@ options:
     default: fail
   on_rewind:
     description:
-      - With O(scope=to_commit), what the commit will do if a group has committed an offset at the destination that is
-        after the planned offset. Set it as for M(streamshift.kafka.kafka_offset_commit).
-      - V(fail) verifies the planned offset, although the commit will fail.
+      - With O(scope=to_commit) and O(scope=committed), what the commit does if a group has committed an offset at the
+        destination that is after the planned offset and that no consumption explains, or has no committed offset any
+        more. Set it as for M(streamshift.kafka.kafka_offset_commit).
+      - V(fail) verifies the planned offset, although the commit will fail. Of what was committed, it is a problem.
       - V(keep) does not verify the planned offset.
-      - V(rewind) verifies the planned offset.
+      - V(rewind) verifies the planned offset. Of what was committed, it is a problem.
     type: str
     choices: [fail, keep, rewind]
     default: fail
   on_advance:
     description:
-      - With O(scope=to_commit), what the commit will do if a group has committed an offset at the destination that is
-        before the planned offset. Set it as for M(streamshift.kafka.kafka_offset_commit).
-      - V(advance) verifies the planned offset.
+      - With O(scope=to_commit) and O(scope=committed), what the commit does if a group has committed an offset at the
+        destination that is before the planned offset. Set it as for M(streamshift.kafka.kafka_offset_commit).
+      - V(advance) verifies the planned offset. Of what was committed, it is a problem.
       - V(keep) does not verify the planned offset.
-      - V(fail) verifies the planned offset, although the commit will fail.
+      - V(fail) verifies the planned offset, although the commit will fail. Of what was committed, it is a problem.
     type: str
     choices: [advance, keep, fail]
     default: advance

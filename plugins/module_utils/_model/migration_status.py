@@ -335,22 +335,16 @@ def assess(
         reading.has_members,
         _lag(((at_source[group], partition) for group, partition in files.source), logs[0]),
         _lag(((reading, partition) for partition in files.partitions), logs[1]),
-        sum(not _explains(line, group_reading) and line not in pending for line, group_reading in lines),
+        sum(not line.accounts_for(group_reading) and line not in pending for line, group_reading in lines),
         way_back._replace(**_without_date(used_at_source or is_gone)) if has_ways else WayBack(),
         left_out,
         is_gone,
     )
 
 
-def _explains(line: ReceiptEntry, reading: GroupReading) -> bool:
-    """Is what the group has committed what was written, or what consumers have consumed since? Somebody must have joined it."""
-    now = reading.offsets.get(line.partition)
-    return line.explains(now) and not line.has_moved_alone(now, reading.had_members)
-
-
 def _unexplained(lines: t.Sequence[tuple[ReceiptEntry, GroupReading]]) -> GroupState | None:
     """The state of a group, by the lines whose committed offset their receipt does not explain; None without such lines."""
-    others = [(line, reading.offsets.get(line.partition)) for line, reading in lines if not _explains(line, reading)]
+    others = [(line, reading.offsets.get(line.partition)) for line, reading in lines if not line.accounts_for(reading)]
     changed = [now for line, now in others if not line.is_pending(now)]
     if None in changed:
         return GroupState.GONE
@@ -393,7 +387,7 @@ def _state(
 def _has_consumed(line: ReceiptEntry, reading: GroupReading) -> bool:
     now = reading.offsets.get(line.partition)
     return (
-        _explains(line, reading) and now is not None and line.written is not None and now.offset > line.written.offset
+        line.accounts_for(reading) and now is not None and line.written is not None and now.offset > line.written.offset
     )
 
 

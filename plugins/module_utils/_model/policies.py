@@ -118,6 +118,13 @@ class OnAdvance(enum.StrEnum):
     ADVANCE = "advance"
 
 
+def keeps(committed: int | None, planned: int, on_rewind: OnRewind, on_advance: OnAdvance) -> bool:
+    """Do the policies leave a group at this offset instead of the planned one? committed: None where it has none now."""
+    if committed is not None and committed < planned:
+        return on_advance == OnAdvance.KEEP
+    return on_rewind == OnRewind.KEEP
+
+
 class OnActiveGroup(enum.StrEnum):
     """A group is in use."""
 

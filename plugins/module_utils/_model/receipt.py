@@ -12,7 +12,7 @@ import typing as t
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
 from .file_rows import partition_from
-from .group_state import CommittedOffset
+from .group_state import CommittedOffset, GroupReading
 from .records import TopicPartition
 from .snapshot import SnapshotEntry, entry_from, entry_row
 
@@ -83,6 +83,11 @@ class ReceiptEntry(t.NamedTuple):
         if self.written is None or current is None or had_members:
             return False
         return current.offset > self.written.offset
+
+    def accounts_for(self, reading: GroupReading) -> bool:
+        """Is what the group has committed what was written, or what its consumers have consumed since? One must have joined."""
+        now = reading.offsets.get(self.partition)
+        return self.explains(now) and not self.has_moved_alone(now, reading.had_members)
 
     def is_pending(self, current: CommittedOffset | None) -> bool:
         """Has the group still what it had before, because a run was stopped before it wrote this, or could not?"""

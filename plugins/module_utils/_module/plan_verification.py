@@ -19,7 +19,7 @@ from .._model.connection import Connection
 from .._model.errors import InvalidFile, InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
-from .._model.policies import OnAbsent, OnProblem
+from .._model.policies import OnAbsent, OnAdvance, OnProblem, OnRewind
 from .._model.problems import of_copy
 from . import digests, files, options
 from .frame import Module
@@ -189,7 +189,8 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
     spark = options.spark_options(params)
     if planned:
         claimed = [
-            claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned
+            claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen, _policies(params))
+            for each in planned
         ]
     else:
         match_on = options.match_on(params)
@@ -219,12 +220,18 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
 
 def _anchors(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
     verifications, reports = [], []
-    on_absent = OnAbsent(module.params["on_absent"])
+    on_absent, policies = OnAbsent(module.params["on_absent"]), _policies(module.params)
     for each in planned:
-        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent)
+        verified, written = use_case.anchors(
+            each.made, each.written, source, destination, each.chosen, on_absent, policies
+        )
         verifications.append(verified)
         reports.append(dataclasses.replace(written, plan=each.digest))
     return use_case.together(verifications), reports
+
+
+def _policies(params: dict[str, t.Any]) -> claimed_offsets.Policies:
+    return OnRewind(params["on_rewind"]), OnAdvance(params["on_advance"])
 
 
 def _is_settled(made: report.Report, path: str) -> bool:

@@ -17,7 +17,7 @@ from ..._model.mapping import Mapping
 from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.notes import Note
 from ..._model.plan import Plan, PlanEntry
-from ..._model.policies import OnActiveGroup
+from ..._model.policies import OnActiveGroup, OnAdvance, OnRewind, keeps
 from ..._model.problems import Problem
 from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
@@ -28,6 +28,9 @@ from .. import drafts, take_snapshot
 from ..drafts import Draft
 from ..file_clusters import changed_entries
 from .comparison import ClaimCase
+
+Policies = tuple[OnRewind, OnAdvance]
+NONE_KEEPS: Policies = (OnRewind.FAIL, OnAdvance.ADVANCE)
 
 
 class Claims(t.NamedTuple):
@@ -53,6 +56,7 @@ def entries_to_compare(
     source: Connection,
     destination: Connection,
     chosen: list[PlanEntry] | None,
+    policies: Policies,
 ) -> tuple[list[PlanEntry], list[Problem]]:
     """Those of entries_to_prove(), or of the chosen ones, whose topics are what the plan rests on, and all problems.
 
@@ -60,7 +64,7 @@ def entries_to_compare(
     """
     changed, (entries, problems) = at_once(
         lambda: changed_entries(plan, source, destination).by_entry,
-        lambda: (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination),
+        lambda: (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination, policies),
     )
     problems += [
         entry_problem(entry, ProblemKind.CHANGED_SINCE_PLAN, changed[entry.key])
@@ -71,10 +75,11 @@ def entries_to_compare(
 
 
 def entries_to_prove(
-    plan: Plan, receipt: Receipt | None, destination: Connection
+    plan: Plan, receipt: Receipt | None, destination: Connection, policies: Policies = NONE_KEEPS
 ) -> tuple[list[PlanEntry], list[Problem]]:
     """The entries that the destination's groups were set to, and a problem for each that they have left since.
 
+    policies: with keep, a commit has left alone what has moved so, and that is no problem.
     Without a receipt it does not matter what was committed: every entry that has something to commit, and no problem.
     """
     wanted = [entry for entry in plan.entries if entry.offset is not None]
@@ -86,18 +91,19 @@ def entries_to_prove(
     entries: list[PlanEntry] = []
     problems: list[Problem] = []
     for entry in wanted:
-        committed = readings[entry.group].offsets.get(entry.partition)
-        ours = written.get(entry.key)
-        if ours is not None and ours.written is not None:
-            if not same_commit(committed, ours.written) and not ours.explains(committed):
-                why = (
-                    f"offset {commit_text(ours.written)} was committed, but the committed offset is now "
-                    f"{commit_text(committed)}"
-                )
-                problems.append(entry_problem(entry, ProblemKind.MOVED, why))
-        elif not same_commit(committed, entry.target):
-            continue
-        entries.append(entry)
+        reading, ours = readings[entry.group], written.get(entry.key)
+        now = reading.offsets.get(entry.partition)
+        if ours is not None and ours.written != entry.target:
+            ours = None  # of another plan: what a policy has left alone since
+        if same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading)):
+            entries.append(entry)
+        elif ours is not None and not keeps(now and now.offset, entry.offset or 0, *policies):
+            why = (
+                f"offset {commit_text(ours.written)} was committed, but the committed offset is now {commit_text(now)}"
+            )
+            if ours.has_moved_alone(now, reading.had_members):
+                why += ", although no consumer has ever joined the group"
+            problems.append(entry_problem(entry, ProblemKind.MOVED, why))
     return entries, problems
 
 
@@ -114,12 +120,13 @@ def of_plan(
     source: Connection,
     destination: Connection,
     chosen: list[PlanEntry] | None = None,
+    policies: Policies = NONE_KEEPS,
 ) -> Claims:
     """What the plan says of the entries that were committed, or stood right already; without a receipt, of all.
 
-    chosen: of these entries instead.
+    chosen: of these entries instead. policies: see entries_to_prove().
     """
-    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
+    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen, policies)
     existing = _existing(entries, destination)
     entries, without_records, requested = existing, len(entries) - len(existing), 0
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)

@@ -27,7 +27,7 @@ from ..._records.scanning import expect_scan
 from ..cluster_logs import ClusterLogs, expect_reading
 from .absent_records import absent_beside, unseen, with_absent_flaw
 from .anchor_records import anchors_of, by_parts, differing, flaws_of, read_spans, source_partition
-from .claimed_offsets import Claims, entries_to_compare
+from .claimed_offsets import NONE_KEEPS, Claims, Policies, entries_to_compare
 from .comparison import findings
 
 
@@ -117,18 +117,19 @@ def anchors(
     destination: Connection,
     chosen: list[PlanEntry] | None = None,
     on_absent: OnAbsent = OnAbsent.FAIL,
+    policies: Policies = NONE_KEEPS,
 ) -> tuple[Verified, Report]:
     """Read the records beside every offset again, on both clusters, and compare them with those of the plan.
 
     For each entry of the plan that was written, or stood right already: the group stands there or further; the last
     consumed record's copy lies before the offset, the first unconsumed one's at or after it, and both are equal to their
     originals. What a policy has left alone is not looked at. Without a receipt, for each entry that has an offset,
-    wherever the group stands. chosen: for these entries instead. on_absent: see records().
+    wherever the group stands. chosen: for these entries instead. on_absent: see records(). policies: see entries_to_prove().
 
     Unconsumed records that the plan says to be absent, or that are missing before the first one that has a copy, are a
     problem.
     """
-    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
+    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen, policies)
     looked_at = [entry for entry in entries if anchors_of(entry) or entry.absent]
     requested = sum(entry.verdict is Verdict.REQUESTED for entry in entries if not (anchors_of(entry) or entry.absent))
     every_finding = []

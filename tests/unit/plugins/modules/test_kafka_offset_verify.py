@@ -26,8 +26,9 @@ def verify(run_module, monkeypatch, tmp_path):
             reports = [report.Report("S", "D", limit, ()) for _each in claimed]
             return Verified(1, 0, 4, list(problems), [Note(NoteKind.TO_COME, "a note")]), reports
 
-        def anchors(made, receipt, source, destination, chosen, on_absent):
+        def anchors(made, receipt, source, destination, chosen, on_absent, policies):
             run.asked = {"receipt": receipt, "chosen": chosen, "on_absent": on_absent, "method": "anchors"}
+            run.policies = policies
             return Verified(1, 0, 2, list(problems), []), report.Report("S", "D", None, (), method="anchors")
 
         def claims(*given):
@@ -115,6 +116,10 @@ def test_options_reach_the_use_case(verify):
     assert verify.asked == {"limit": None, "on_absent": "warn", "method": "records"}
     verify(method="anchors")
     assert verify.asked == {"receipt": None, "chosen": None, "on_absent": "fail", "method": "anchors"}
+    verify(method="anchors", on_rewind="keep")
+    assert verify.policies == ("keep", "advance")
+    verify(on_advance="keep")
+    assert verify.claimed[-1] == ("fail", "keep")
 
 
 def test_all_anchors_are_read_at_once_though_only_some_are_noted(verify):

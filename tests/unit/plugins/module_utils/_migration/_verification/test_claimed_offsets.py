@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -47,14 +48,17 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.
         ids: tuple[str, str] = ("S", "D"),
         before_the_commit: bool = False,
         match_on: tuple[str, ...] = (),
+        protocol: str = "consumer",
+        policies: claimed_offsets.Policies = claimed_offsets.NONE_KEEPS,
     ) -> claimed_offsets.Claims:
         known = {each.partition: each.offset or 0 for each in entries} if commits is None else commits
         offsets = {partition: CommittedOffset(offset) for partition, offset in known.items()}
-        reading = GroupReading("billing", True, "Empty", "classic", "consumer", offsets)
+        reading = GroupReading("billing", True, "Empty", "classic", protocol, offsets)
         known_by_id(monkeypatch, lambda cluster: ids[cluster is DESTINATION])
         monkeypatch.setattr(claimed_offsets.groups, "read_groups", lambda _cluster, _names: {"billing": reading})
         plan = Plan("S", "D", "", tuple(entries), match_on=match_on)
-        return claimed_offsets.of_plan(plan, None if before_the_commit else Receipt("D", receipt), SOURCE, DESTINATION)
+        known = None if before_the_commit else Receipt("D", receipt)
+        return claimed_offsets.of_plan(plan, known, SOURCE, DESTINATION, policies=policies)
 
     return make
 
@@ -116,16 +120,38 @@ def test_what_was_left_alone_is_not_looked_at(claimed):
     assert claimed([blocked, entry(SECOND)], commits={SECOND: 3}).cases == []
 
 
-def test_a_group_that_has_moved_since_is_a_problem_unless_it_has_consumed(claimed):
-    at_60 = CommittedOffset(60)
-    receipt = (ReceiptEntry("billing", FIRST, None, at_60, at_60),)
-    (problem,) = claimed([entry()], {FIRST: 59}, receipt).problems
-    assert (problem.kind, problem.line) == (
-        "moved",
-        "billing orders-0: offset 60 was committed, but the committed offset is now 59",
-    )
-    found = claimed([entry()], {FIRST: 75}, receipt)
+def written(offset: int) -> tuple[ReceiptEntry, ...]:
+    commit = CommittedOffset(offset)
+    return (ReceiptEntry("billing", FIRST, None, commit, commit),)
+
+
+def test_a_group_that_has_consumed_since_is_compared_where_it_was_set(claimed):
+    found = claimed([entry()], {FIRST: 75}, written(60))
     assert (found.problems, found.cases[0].claim.destination) == ([], ((FIRST, 60),))
+
+
+@pytest.mark.parametrize(
+    ("now", "protocol", "told", "keeping"),
+    [
+        ({FIRST: 59}, "consumer", "59", (OnRewind.FAIL, OnAdvance.KEEP)),
+        ({}, "consumer", "none", (OnRewind.KEEP, OnAdvance.FAIL)),
+        ({FIRST: 75}, "", "75, although no consumer has ever joined the group", (OnRewind.KEEP, OnAdvance.FAIL)),
+    ],
+)
+def test_a_group_that_has_moved_since_is_a_problem_unless_a_policy_has_left_it_alone(
+    claimed, now, protocol, told, keeping
+):
+    found = claimed([entry()], now, written(60), protocol=protocol)
+    (problem,) = found.problems
+    line = f"billing orders-0: offset 60 was committed, but the committed offset is now {told}"
+    assert (problem.kind, problem.line, found.cases) == ("moved", line, [])
+    found = claimed([entry()], now, written(60), protocol=protocol, policies=keeping)
+    assert (found.problems, found.cases) == ([], [])
+
+
+def test_what_an_earlier_plan_has_written_is_not_taken_for_what_this_one_says(claimed):
+    found = claimed([entry()], {FIRST: 70}, written(70))  # left there by a policy
+    assert (found.problems, found.cases) == ([], [])
 
 
 def test_before_a_commit_it_does_not_matter_where_groups_stand(claimed):
