@@ -14,6 +14,7 @@ from ..._model.plan import PlanEntry
 from ..._model.report import Finding, Flaw, ProblemKind
 from ..._model.verdicts import Absent, deleted_before
 from ..cluster_logs import ClusterLogs
+from .anchor_records import source_partition
 
 
 def unseen(entry: PlanEntry) -> tuple[Span, Span] | None:
@@ -33,21 +34,27 @@ def unseen(entry: PlanEntry) -> tuple[Span, Span] | None:
 
 
 def absent_beside(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> Absent | None:
-    """What the plan says to be absent, or else what unseen() shows."""
+    """What the plan says to be absent, or else what unseen() shows, and the first unconsumed record if its copy is deleted."""
     spans, after = unseen(entry), entry.evidence.after
-    if entry.absent or spans is None:
+    if entry.absent or (spans is None and after is None):
         return entry.absent
     parts = entry.evidence.matched_by
     key = Matching("timestamp" in parts, headers=bool(parts)).key
-    source, destination = source_logs.logs[entry.source[0].partition], destination_logs.logs[entry.partition]
-    records = source.between(*spans[0])
-    lacking = missing(records, destination.between(*spans[1]), key)
-    copied = [record.offset for record in records if record not in lacking]
-    arrived = after.source if after is not None else copied[-1] if copied else -1
-    absent = [record.offset for record in lacking if record.offset < arrived]
+    at = entry.source[0].partition if after is None else source_partition(entry, after)
+    source, destination = source_logs.logs[at], destination_logs.logs[entry.partition]
+    log_start = destination.facts.log_start
+    absent: list[int] = []
+    if spans is not None:
+        records = source.between(*spans[0])
+        lacking = missing(records, destination.between(*spans[1]), key)
+        copied = [record.offset for record in records if record not in lacking]
+        arrived = after.source if after is not None else copied[-1] if copied else -1
+        absent = [record.offset for record in lacking if record.offset < arrived]
+    if after is not None and after.destination < log_start and source.between(after.source, after.source + 1):
+        absent.append(after.source)
     if not absent:
         return None
-    start = deleted_before(destination.facts.log_start, spans[1][0], absent[0], arrived)
+    start = deleted_before(log_start, entry.offset or 0, absent[0], absent[-1] + 1)
     return Absent(len(absent), absent[0], False, source.facts.open_from, start)
 
 

@@ -87,6 +87,12 @@ def flaws_of(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: Clust
                 yield Flaw(ProblemKind.RECORD_DIFFERS, why)
 
 
+def found(entry: PlanEntry, destination_logs: ClusterLogs) -> int:
+    """How many of the records beside the offset of an entry are at the destination where the plan has their copies."""
+    copies = [(at, _record(destination_logs, entry.partition, at.destination)) for at in anchors_of(entry)]
+    return sum(copy is not None and copy.fingerprint.hex() == at.fingerprint for at, copy in copies)
+
+
 def _record(side: ClusterLogs, partition: TopicPartition, offset: int) -> Record | None:
     records = side.logs[partition].between(offset, offset + 1)
     return records[0] if records else None

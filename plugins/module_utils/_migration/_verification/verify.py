@@ -26,7 +26,7 @@ from ..._records.range_reader import expect_ranges
 from ..._records.scanning import expect_scan
 from ..cluster_logs import ClusterLogs, expect_reading
 from .absent_records import absent_beside, unseen, with_absent_flaw
-from .anchor_records import anchors_of, by_parts, differing, flaws_of, read_spans, source_partition
+from .anchor_records import anchors_of, by_parts, differing, flaws_of, found, read_spans, source_partition
 from .claimed_offsets import NONE_KEEPS, Claims, Policies, entries_to_compare
 from .comparison import findings
 
@@ -142,15 +142,18 @@ def anchors(
         )
         read_spans(destination_logs, _gaps(alike, source_logs))
         for entry in alike:
-            finding = _finding(entry, flaws_of(entry, source_logs, destination_logs))
+            compared = found(entry, destination_logs)
+            finding = _finding(entry, compared, flaws_of(entry, source_logs, destination_logs))
             absent = absent_beside(entry, source_logs, destination_logs)
             every_finding.append(
                 with_absent_flaw(finding, absent, destination_logs.logs[entry.partition].facts.compacted)
             )
     every_finding = _tolerated(every_finding, on_absent)
+    right = [each for each in every_finding if not each.problems]
+    without_records = sum(not each.compared for each in right)
     verified = Verified(
-        sum(not each.problems for each in every_finding),
-        len(entries) - len(looked_at) - requested,
+        len(right) - without_records,
+        without_records + len(entries) - len(looked_at) - requested,
         sum(each.compared for each in every_finding),
         by_gravity([*problems, *(problem for each in every_finding for problem in problems_of(each))]),
         _notes(every_finding),
@@ -195,12 +198,12 @@ def _in_order(notes: t.Iterable[Note]) -> list[Note]:
     return sorted(notes, key=lambda note: note.text)
 
 
-def _finding(entry: PlanEntry, problems: t.Iterable[Flaw]) -> Finding:
+def _finding(entry: PlanEntry, compared: int, problems: t.Iterable[Flaw]) -> Finding:
     return Finding(
         entry.group,
         tuple((at.partition, at.offset) for at in entry.source if at.offset is not None),
         ((entry.partition, entry.offset or 0),),
-        compared=len(anchors_of(entry)),
+        compared=compared,
         complete=False,
         matched_by=entry.evidence.matched_by,
         problems=tuple(problems),

@@ -60,9 +60,12 @@ def verified(monkeypatch):
     return run
 
 
+def copied(number: int, at: int) -> Copied:
+    return Copied(number, at, fingerprint(number).hex())
+
+
 def evidence(source: int, destination: int) -> Evidence:
-    after = Copied(source, destination, fingerprint(source).hex())
-    return Evidence(None, after, PARTS, CertificateName.WHOLE_LOGS)
+    return Evidence(None, copied(source, destination), PARTS, CertificateName.WHOLE_LOGS)
 
 
 def test_records_that_the_destination_has_lost_are_a_problem(verified):
@@ -148,3 +151,25 @@ def test_by_records_it_shows_that_a_topic_without_an_id_was_created_again(monkey
     found, (report,) = verify.records([claims], SOURCE, DESTINATION, None, SparkOptions())
     assert [problem.kind for problem in found.problems] == problems
     assert [flaw.kind for flaw in report.findings[0].problems] == problems
+
+
+BOTH = Evidence(copied(19, 19), copied(20, 20), PARTS, CertificateName.WHOLE_LOGS)
+
+
+def test_what_nobody_can_read_any_more_is_not_verified(verified):
+    found, report = verified(log(range(50, 60), 50), log(range(50, 60), 50), 20, 20, evidence=BOTH)
+    assert (found.problems, found.verified, found.without_records, found.compared) == ([], 0, 1, 0)
+    assert report.findings[0].compared == 0
+
+
+def test_a_first_unconsumed_record_whose_copy_the_destination_has_deleted_is_absent(verified):
+    found, _report = verified(log(range(60)), log(range(50, 60), 50), 20, 20, evidence=BOTH)
+    (problem,) = found.problems
+    assert (problem.kind, problem.records, found.verified) == (ProblemKind.ABSENT, 1, 0)
+    assert "at least 1 unconsumed record, from source offset 20 on" in problem.detail
+    assert "the destination's log starts at offset 50" in problem.detail
+
+
+def test_a_last_consumed_record_that_has_expired_is_no_problem(verified):
+    found, _report = verified(log(range(20, 60), 20), log(range(20, 60), 20), 20, 20, evidence=BOTH)
+    assert (found.problems, found.verified, found.compared) == ([], 1, 1)
