@@ -84,6 +84,9 @@ options:
       - V(fail) restores nothing at all, and fails.
       - V(keep) leaves the group alone.
       - V(rewind) commits the offset in O(removed). Records in between may be repeated.
+      - With O(state=removed), what the commit has done with a new group that had committed an offset after the planned
+        one. Set it as for M(streamshift.kafka.kafka_offset_commit). With V(keep), the old group of one that was left
+        at such an offset stays. Otherwise, the module removes nothing at all, and fails.
     type: str
     choices: [fail, keep, rewind]
     default: fail
@@ -94,6 +97,8 @@ options:
       - V(fail) restores nothing at all, and fails.
       - V(keep) leaves the group alone.
       - V(advance) commits the offset in O(removed). The group does not read the records in between.
+      - With O(state=removed), the same as O(on_rewind) for a new group that had committed an offset before the planned
+        one.
     type: str
     choices: [advance, keep, fail]
     default: fail

@@ -79,14 +79,13 @@ def remove_old_groups(
     known = dataclasses.replace(noted, cluster_id=identity.cluster_id)
     removable.check_names(plan, name)
     sources = removable.source_groups(plan)
-    readings = {
-        group: reading for group, reading in writing.read_named_groups(cluster, sources).items() if reading.exists
+    all_readings = writing.read_named_groups(cluster, {*sources, *(entry.group for entry in plan.entries)})
+    readings = {group: all_readings[group] for group in sources if all_readings[group].exists}
+    staying = {
+        **removable.left_groups(plan, receipt, all_readings, options.on_rewind, options.on_advance),
+        **removable.kept_groups(plan, options.on_blocked, name),
     }
-    kept = {
-        group: line
-        for group, line in removable.kept_groups(plan, options.on_blocked, name).items()
-        if group in readings
-    }
+    kept = {group: line for group, line in sorted(staying.items()) if group in readings}
     readings = {group: reading for group, reading in readings.items() if group not in kept}
     busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, 0)
     wanted = {group: reading for group, reading in readings.items() if group not in busy}
@@ -108,8 +107,7 @@ def remove_old_groups(
     outcome = RemovalOutcome(sorted(wanted), before, dict.fromkeys(before), left_out, [], done)
     if save is None or not wanted:
         return outcome
-    targets = {entry.group for entry in plan.entries}
-    removable.check_given(plan, receipt, wanted, commits_of(writing.read_named_groups(cluster, targets)), name)
+    removable.check_given(plan, receipt, wanted, all_readings, name)
     save(with_removed(wanted.values()))
     try:
         not_removed = writing.remove_groups(cluster, wanted)

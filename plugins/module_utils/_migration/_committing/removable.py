@@ -8,13 +8,14 @@ import typing as t
 
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.group_state import commit_text, same_commit
+from ..._model.group_state import GroupReading, commit_text, same_commit
+from ..._model.grouping import values_by_key
 from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
-from ..._model.policies import OnBlocked
-from ..._model.receipt import Receipt
+from ..._model.policies import OnAdvance, OnBlocked, OnRewind, keeps
+from ..._model.receipt import Receipt, ReceiptEntry
 from . import conflicts
-from .conflicts import Commits
+from .conflicts import Commits, Target
 
 _CONNECTOR = "connect-"  # Kafka Connect calls the group of a sink connector so, and its name follows
 
@@ -72,51 +73,95 @@ def kept_groups(plan: Plan, on_blocked: OnBlocked, cluster: str) -> dict[str, st
             why = f"{entry.group} does not get its offset {at.offset} of {at.partition} ({policy})"
             if at.offset is not None:
                 lines.setdefault(at.group, f"{at.group}: is not removed, because {why}")
-    return dict(sorted(lines.items()))
+    return lines
 
 
 def check_covered(plan: Plan, current: Commits, cluster: str) -> None:
     """Raise Refused for a committed offset that the plan gives to no other group."""
-    planned = {
-        (at.group, at.partition): (at.offset, entry)
+    planned = values_by_key(
+        ((at.group, at.partition), (at.offset, entry.target))
         for entry in plan.entries
         for at in entry.source
         if at.offset is not None
-    }
+    )
     for key, committed in sorted(current.items()):
-        offset, entry = planned.get(key, (None, None))
-        if offset == committed.offset and entry is not None and entry.target is not None:
-            continue
-        if offset is None:
+        given = planned.get(key, [])
+        others = [offset for offset, _target in given if offset != committed.offset]
+        if not given:
             what, remedy = "which no new group gets", "select all topics of the group, or do not remove it"
-        elif offset != committed.offset:
-            what, remedy = f"and the plan was made for {offset}", "stop its consumers, and run the same again"
+        elif others:
+            what, remedy = f"and the plan was made for {others[0]}", "stop its consumers, and run the same again"
+        elif all(target is not None for _offset, target in given):
+            continue
         else:
-            what = "and no new group gets it"
+            what = "and a new group does not get it"
             remedy = f"remove the cause and plan again, or keep such groups by {option_name('on_blocked')}: skip_group"
         lost = f"the group has committed offset {committed.offset}, {what}: without the group it would be lost"
         raise conflicts.entry_refusal(key, lost, cluster, remedy, FailureKind.ENTRY_MISSING)
 
 
-def check_given(plan: Plan, receipt: Receipt | None, groups: t.Collection[str], current: Commits, cluster: str) -> None:
+def left_groups(
+    plan: Plan,
+    receipt: Receipt | None,
+    readings: t.Mapping[str, GroupReading],
+    on_rewind: OnRewind,
+    on_advance: OnAdvance,
+) -> dict[str, str]:
+    """The old groups that stay because a policy leaves a new group at another offset, and a line for each."""
+    lines: dict[str, str] = {}
+    for entry, now, ours in _not_given(plan, receipt, source_groups(plan), readings):
+        is_new = now is None and not (ours and ours.is_confirmed)  # then it gets its offset by the commit
+        if not is_new and keeps(now and now.offset, entry.offset or 0, on_rewind, on_advance):
+            what = f"{entry.group} is left at {commit_text(now)} instead of {commit_text(entry.target)}"
+            for at in entry.source:
+                if at.offset is not None:
+                    lines.setdefault(at.group, f"{at.group}: is not removed, because {what}")
+    return lines
+
+
+def check_given(
+    plan: Plan,
+    receipt: Receipt | None,
+    groups: t.Collection[str],
+    readings: t.Mapping[str, GroupReading],
+    cluster: str,
+) -> None:
     """Raise Refused unless the new groups have what the plan gives them of these groups, or have consumed since."""
-    written = receipt.by_key if receipt is not None else {}
-    for entry in plan.entries:
-        if entry.target is None or not _is_of(entry, groups):
-            continue
-        commit, ours = current.get(entry.key), written.get(entry.key)
-        if same_commit(commit, entry.target):
-            continue
-        if ours is not None and ours.written == entry.target and ours.explains(commit):
-            continue
+    for entry, now, ours in _not_given(plan, receipt, groups, readings):
+        what = f"the group has the committed offset {commit_text(now)}, and not {commit_text(entry.target)} of the plan"
+        remedy = "commit the plan first"
+        if ours is not None and ours.has_moved_alone(now, readings[entry.group].had_members):
+            what += ", although no consumer has ever joined it"
+            remedy = (
+                f"start a consumer of {entry.group} once if it may go on there; "
+                f"or commit the plan with {option_name('on_rewind')}: rewind"
+            )
         raise conflicts.entry_refusal(
             entry.key,
-            f"the group has the committed offset {commit_text(commit)}, and not {commit_text(entry.target)} of the plan",
+            what,
             cluster,
             why=f"{entry.source[0].group} is removed only after this offset was committed",
-            remedy="commit the plan first",
+            remedy=remedy,
             kind=FailureKind.DESTINATION_CHANGED,
         )
+
+
+def _not_given(
+    plan: Plan, receipt: Receipt | None, groups: t.Collection[str], readings: t.Mapping[str, GroupReading]
+) -> t.Iterator[tuple[PlanEntry, Target, ReceiptEntry | None]]:
+    """What these groups give to new ones that have something else, and have not consumed since.
+
+    Each with what the new group has now, and with the line of the receipt if the plan was committed.
+    """
+    written = receipt.by_key if receipt is not None else {}
+    for entry in plan.entries:
+        reading, ours = readings[entry.group], written.get(entry.key)
+        now = reading.offsets.get(entry.partition)
+        if ours is not None and ours.written != entry.target:
+            ours = None
+        is_given = same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading))
+        if entry.target is not None and _is_of(entry, groups) and not is_given:
+            yield entry, now, ours
 
 
 def check_order(names: t.Container[str], removed: t.Container[str], receipt: Receipt | None, cluster: str) -> None:

@@ -75,13 +75,46 @@ def test_the_file_is_on_disk_before_the_first_group_is_removed(cluster):
     assert (again.groups, again.left_out, again.removed) == ([], [], cluster.saved)
 
 
+WRITTEN = CommittedOffset(9)
+SHIPPED = Receipt("id", (ReceiptEntry("new-shipping", P0, None, WRITTEN, WRITTEN),))
+
+
 def test_new_groups_that_have_consumed_since_are_known_by_the_receipt(cluster):
     cluster.groups["new-shipping"][P0] = CommittedOffset(30)
     with pytest.raises(Refused, match="has the committed offset 30, and not 9 of the plan.*Commit the plan first"):
         remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
-    written = CommittedOffset(9)
-    receipt = Receipt("id", (ReceiptEntry("new-shipping", P0, None, written, written),))
-    assert remove_old_groups(PLAN, receipt, None, HERE, NOW, cluster.save).groups == ["billing", "shipping"]
+    cluster.protocols["new-shipping"] = "consumer"
+    assert remove_old_groups(PLAN, SHIPPED, None, HERE, NOW, cluster.save).groups == ["billing", "shipping"]
+
+
+def test_an_old_group_is_not_removed_where_a_tool_may_have_moved_the_new_one(cluster):
+    cluster.groups["new-shipping"][P0] = CommittedOffset(30)
+    for policy in ("fail", "rewind"):
+        options = dataclasses.replace(NOW, on_rewind=policy)
+        with pytest.raises(
+            Refused, match="although no consumer has ever joined it: .* Start a consumer of new-shipping"
+        ):
+            remove_old_groups(PLAN, SHIPPED, None, HERE, options, cluster.save)
+    assert cluster.done == []
+
+
+@pytest.mark.parametrize(
+    ("now", "policies"), [(30, {"on_rewind": "keep"}), (3, {"on_advance": "keep"}), (None, {"on_rewind": "keep"})]
+)
+def test_an_old_group_stays_where_a_policy_has_left_its_new_one_at_another_offset(cluster, now, policies):
+    cluster.groups["new-shipping"] = {P0: CommittedOffset(now)} if now else {}
+    options = dataclasses.replace(NOW, **policies)
+    predicted = remove_old_groups(PLAN, SHIPPED, None, HERE, options, None)
+    outcome = remove_old_groups(PLAN, SHIPPED, None, HERE, options, cluster.save)
+    assert outcome == predicted and outcome.groups == ["billing"] and "shipping" in cluster.groups
+    where = now or "none"
+    assert outcome.left_out == [f"shipping: is not removed, because new-shipping is left at {where} instead of 9"]
+
+
+def test_a_new_group_that_is_not_there_yet_keeps_no_old_one(cluster):
+    del cluster.groups["new-shipping"]
+    keep = dataclasses.replace(NOW, on_rewind="keep")
+    assert remove_old_groups(PLAN, None, None, HERE, keep, None).groups == ["billing", "shipping"]
 
 
 def change(cluster: MemoryGroups, **groups: Commits) -> None:
@@ -102,7 +135,14 @@ def change(cluster: MemoryGroups, **groups: Commits) -> None:
         (
             lambda it: None,
             dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[0], offset=None), *PLAN.entries[1:])),
-            "partition 0: .* offset 5, and no new group gets it",
+            "partition 0: .* offset 5, and a new group does not get it",
+        ),
+        (
+            lambda it: None,
+            dataclasses.replace(
+                PLAN, entries=(dataclasses.replace(entry("billing", P0, to="blocked"), offset=None), *PLAN.entries)
+            ),
+            "partition 0: .* offset 5, and a new group does not get it",
         ),
         (lambda it: None, dataclasses.replace(PLAN, source_id="other"), "from one cluster to another: .* the id id, not other"),
         (lambda it: None, dataclasses.replace(PLAN, source_id="x", destination_id="x"), "another cluster: .* the id id, not x"),
