@@ -148,7 +148,8 @@ left_out:
   elements: str
   sample: []
 notes:
-  description: With O(state=restored), one line for each offset that is before the start of the log by now.
+  description: With O(state=restored), one line for each offset that is before the start of the log by now. With
+    O(state=removed), a line if the groups may have committed offsets that the user may not see.
   returned: success
   type: list
   elements: str

@@ -41,6 +41,7 @@ class NoteKind(enum.StrEnum):
     GROUP_CREATED = "group_created"
     MOVED_BACK = "moved_back"
     COMMITS_STAY = "commits_stay"
+    COMMITS_HIDDEN = "commits_hidden"
     RECEIPT_LOST = "receipt_lost"
     OFFSETS_EXPIRE = "offsets_expire"
     BEFORE_LOG_START = "before_log_start"

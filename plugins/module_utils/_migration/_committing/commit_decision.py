@@ -102,7 +102,7 @@ def decide_commit(
 
     names = {group for group, _partition in {**standing.lacking, **again, **planned.set}}
     watched = {name for name in planned.consumed if not found[name].has_members}
-    expiry_notes = _expiry_notes(destination, warned)
+    notes = [*_expiry_notes(destination, warned), *writing.hidden_notes(destination, renewed)]
 
     may_start = {*planned.set, *(entry.key for entry in entries if entry.group not in planned.alone)}
     others = {group for group, _partition in planned.set} | planned.alone
@@ -138,7 +138,7 @@ def decide_commit(
         left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
         active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         source_notes=source_notes,
-        notes=[*_back_notes(entry_decision.moved_back(written, ground)), *expiry_notes],
+        notes=[*_back_notes(entry_decision.moved_back(written, ground)), *notes],
     )
 
 

@@ -91,6 +91,7 @@ def remove_old_groups(
     wanted = {group: reading for group, reading in readings.items() if group not in busy}
     removable.check_covered(plan, commits_of(wanted), name)
     writing.check_write_acls(cluster, commits_of(wanted), "the removal", wanted)
+    notes = writing.hidden_notes(cluster, wanted)
     gone = known.gone()
     left_out = [
         *kept.values(),
@@ -104,7 +105,7 @@ def remove_old_groups(
         return known.with_removed(readings).noting(topics)
 
     done = with_removed(wanted.values()) if wanted else removed
-    outcome = RemovalOutcome(sorted(wanted), before, dict.fromkeys(before), left_out, [], done)
+    outcome = RemovalOutcome(sorted(wanted), before, dict.fromkeys(before), left_out, notes, done)
     if save is None or not wanted:
         return outcome
     removable.check_given(plan, receipt, wanted, all_readings, name)

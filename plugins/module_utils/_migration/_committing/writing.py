@@ -17,13 +17,16 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
 from ..._model.grouping import nested, values_by_key
 from ..._model.idle import idle_problem
+from ..._model.notes import Note, NoteKind
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.policies import OnActiveGroup
-from ..._model.progress import counted, part_of
+from ..._model.progress import counted, first_names, part_of
 from ..._model.receipt import Key
 from ..._model.visible_text import names_text
 from .. import quiet
 from .conflicts import Target
+
+_NAMED = 10  # groups in a note
 
 # A group that brokers cannot remove hinders nobody who does not start its consumers.
 _STAYS = (
@@ -258,6 +261,21 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
 def sees_all_commits(destination: Connection) -> bool:
     """Is it known that groups have committed nothing that the user does not see?"""
     return permissions.sees_every_topic(destination)
+
+
+def hidden_notes(destination: Connection, names: t.Collection[str]) -> list[Note]:
+    """A note of groups that are to be removed, if they may have committed offsets that the user does not see.
+
+    It is no refusal: most users may describe only some topics, and few of their groups have committed on others.
+    """
+    if not names or sees_all_commits(destination):
+        return []
+    text = (
+        f"Removed, while the user may not describe every topic: {first_names(sorted(names), _NAMED)}. What they have committed "
+        "on topics that it may not describe is lost. To be sure that there is nothing, grant it the ACL TOPIC DESCRIBE on all "
+        "topics."
+    )
+    return [Note(NoteKind.COMMITS_HIDDEN, text)]
 
 
 def remove_groups(destination: Connection, names: t.Collection[str]) -> dict[str, str]:

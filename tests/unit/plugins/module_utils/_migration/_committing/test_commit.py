@@ -1050,6 +1050,16 @@ def test_renew_removes_such_a_group_and_makes_it_again_with_all_its_commits(old_
     assert (again.set, again.notes, old_group.done) == ({}, [], [])
 
 
+def test_a_renewal_that_may_lose_what_the_user_does_not_see_says_so(old_group):
+    assert commit(PLAN, None, CLOUD, RENEW, None).notes[-1].kind is NoteKind.MOVED_BACK
+    old_group.groups["billing"][TopicPartition("payments", 0)] = CommittedOffset(500)
+    old_group.hidden = {"payments"}
+    for save in (None, old_group.save):
+        note = commit(PLAN, None, CLOUD, RENEW, save).notes[-1]
+        assert note.kind is NoteKind.COMMITS_HIDDEN and "describe every topic: billing. What they" in note.text
+    assert commit(PLAN, old_group.saved, CLOUD, RENEW, None).notes == []  # nothing is renewed
+
+
 def test_a_group_that_has_consumed_since_is_not_made_again_but_named(old_group):
     """Made again, it would look like one that nobody has ever joined."""
     commit(PLAN, None, CLOUD, REWIND, old_group.save)

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
     Plan,
@@ -197,6 +198,14 @@ def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed
     with pytest.raises(NotAuthorized, match="GROUP DELETE on billing"):
         remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     assert cluster.done == []
+
+
+def test_what_a_removed_group_may_have_committed_out_of_sight_is_noted(cluster):
+    cluster.groups["billing"][P0._replace(topic="payments")] = CommittedOffset(500)
+    cluster.hidden = {"payments"}
+    for save in (None, cluster.save):
+        (note,) = remove_old_groups(PLAN, None, None, HERE, NOW, save).notes
+        assert note.kind is NoteKind.COMMITS_HIDDEN and "describe every topic: billing, shipping. What" in note.text
 
 
 def test_the_group_of_a_sink_connector_which_finds_it_by_its_name_is_not_removed(cluster):
