@@ -129,7 +129,7 @@ options:
       - V(rewind) commits the planned offset. Records between the planned and the committed offset may be repeated.
       - The same for a group that was migrated earlier, and of which it is not known how far it has consumed. Either its
         committed offset is gone, or it is a later one although no consumer has ever joined the group. With V(keep), records may
-        be skipped; with V(rewind), they may be repeated.
+        be skipped; with V(rewind), they may be repeated. After a reset inside one cluster, a later one counts as consumed.
       - With O(state=rolled_back), the option applies to groups that have consumed since they were migrated, or whose
         committed offset is not the one in O(receipt). V(keep) leaves all partitions of such a group alone, V(rewind)
         rolls them back.

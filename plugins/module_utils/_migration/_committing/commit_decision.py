@@ -86,12 +86,12 @@ def decide_commit(
     found, known = standing.found, standing.known
     concerned = {entry.key for entry in entries}
     busy = quiet.with_clients(destination, groups_with_members(entries, found, options), found)
-    ground = ground_of(destination, standing.readings, known, options)
+    ground = ground_of(destination, standing.readings, known, options, one_cluster=one_cluster)
     waiting = entry_decision.entries_to_write([entry for entry in entries if entry.group in busy], ground)
     entries = [entry for entry in entries if entry.group not in busy]
     ground = _with_ends(ground, entries, destination)
 
-    planned = _planned_writes(entries, ground, destination, found, options, one_cluster)
+    planned = _planned_writes(entries, ground, destination, found, options)
     renewed, warned = _renewed(entries, found, planned, options)
     again = {key: target for key, target in standing.current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
@@ -174,11 +174,10 @@ def _planned_writes(
     destination: Connection,
     readings: t.Mapping[str, GroupReading],
     options: CommitOptions,
-    one_cluster: bool,
 ) -> Writes:
     """What the plan writes. Members are refused first: whoever is refused for anything else would have to stop them next."""
     try:
-        return entry_decision.commit_writes(entries, ground, one_cluster=one_cluster)
+        return entry_decision.commit_writes(entries, ground)
     except Refused:
         to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
         writing.check_members(destination, to_write, readings, options.on_active_group)
@@ -235,11 +234,24 @@ def groups_with_members(
 
 
 def ground_of(
-    destination: Connection, readings: t.Mapping[str, GroupReading], receipt: Receipt, options: CommitOptions
+    destination: Connection,
+    readings: t.Mapping[str, GroupReading],
+    receipt: Receipt,
+    options: CommitOptions,
+    *,
+    one_cluster: bool,
 ) -> Ground:
     """What decisions rest on, of groups as they were read, without the ends of logs."""
     joined = {name for name, reading in readings.items() if reading.had_members}
-    return Ground(str(destination), commits_of(readings), receipt, options.on_rewind, options.on_advance, joined)
+    return Ground(
+        str(destination),
+        commits_of(readings),
+        receipt,
+        options.on_rewind,
+        options.on_advance,
+        joined,
+        one_cluster=one_cluster,
+    )
 
 
 def _with_ends(ground: Ground, entries: list[PlanEntry], destination: Connection) -> Ground:

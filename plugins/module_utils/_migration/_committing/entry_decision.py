@@ -36,7 +36,8 @@ class Ground:
     """What the decisions on entries rest on.
 
     current: what is committed at the destination. joined: groups that have members there, or had some once. ends: where
-    logs end, for partitions of vanished(). goes_back: whether the plan moves every group back, between two clusters.
+    logs end, for partitions of vanished(). one_cluster: there is no second one. goes_back: whether the plan moves every group
+    back, between two clusters.
     """
 
     cluster: str
@@ -46,18 +47,16 @@ class Ground:
     on_advance: OnAdvance
     joined: t.Collection[str] = ()
     ends: t.Mapping[TopicPartition, int] = dataclasses.field(default_factory=dict)
+    one_cluster: bool = False
     goes_back: bool = False
 
 
-def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground, one_cluster: bool = False) -> Writes:
-    """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused.
-
-    one_cluster: there is no second one, so that no two can be swapped.
-    """
+def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
+    """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused."""
     writes = Writes({}, [])
     receipts = ground.receipt.by_key
     entries = list(entries)
-    ground = dataclasses.replace(ground, goes_back=not one_cluster and _all_go_back(entries, ground.current))
+    ground = dataclasses.replace(ground, goes_back=not ground.one_cluster and _all_go_back(entries, ground.current))
     decided = all_of(lambda entry: decide_entry(entry, receipts.get(entry.key), ground), entries)
     for entry, decision in zip(entries, decided, strict=True):
         match decision:
@@ -91,12 +90,13 @@ def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[str]:
     clauses = []
     receipts = ground.receipt.by_key
     for entry in written:
-        target, commit = entry.target, ground.current.get(entry.key)
-        if target is None or entry.verdict is Verdict.REQUESTED:
+        target, commit, earlier = entry.target, ground.current.get(entry.key), receipts.get(entry.key)
+        is_migrated = earlier is not None and earlier.explains(commit)
+        if target is None or (entry.verdict is Verdict.REQUESTED and not is_migrated):
             continue
         if commit is not None and commit.offset > target.offset:
             clauses.append(f"{entry_name(entry)} (up to {counted(commit.offset - target.offset, 'record')})")
-        elif _vanished(receipts.get(entry.key), ground.current):
+        elif _vanished(earlier, ground.current):
             most = _rest(entry, target, ground)
             clauses.append(f"{entry_name(entry)}{most and f' ({most})'}")
     return clauses
@@ -127,7 +127,9 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     if target is None or same_commit(commit, target):
         return None
     if earlier is not None and commit is not None and earlier.written == target and earlier.explains(commit):
-        if not earlier.has_moved_alone(commit, entry.group in ground.joined):
+        # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
+        had_members = entry.group in ground.joined or (ground.one_cluster and _is_reset(entry))
+        if not earlier.has_moved_alone(commit, had_members):
             line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
             return LeftAlone(line, has_consumed=True)
         return _unexplained(entry, target, commit, earlier, ground)
@@ -247,6 +249,12 @@ def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:
     found_by_records = (entry for entry in entries if entry.verdict is not Verdict.REQUESTED)
     targets = [(entry.target, current.get(entry.key)) for entry in found_by_records if entry.target is not None]
     return bool(targets) and all(commit is not None and commit.offset > target.offset for target, commit in targets)
+
+
+def _is_reset(entry: PlanEntry) -> bool:
+    """Does a group go to an offset that was asked for, instead of getting that of another one?"""
+    is_own = all((at.group, at.partition) == entry.key for at in entry.source)
+    return entry.verdict is Verdict.REQUESTED and is_own
 
 
 def _vanished(earlier: ReceiptEntry | None, current: Commits) -> bool:

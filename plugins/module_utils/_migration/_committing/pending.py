@@ -35,7 +35,8 @@ def entries_to_commit(
     entries = [entry for entry in entries if entry.group not in busy]
     current = commits_of(readings)
     known = receipt.as_far_as_of(plan.destination_identity) if receipt else Receipt(plan.destination_id)
-    ground = ground_of(destination, readings, conflicts.confirmed(known, current), options)
+    known = conflicts.confirmed(known, current)
+    ground = ground_of(destination, readings, known, options, one_cluster=plan.is_within_one_cluster)
     to_write = entries_to_write(entries, ground)
     written = {(entry.group, entry.source) for entry in to_write}
     return [entry for entry in entries if (entry.group, entry.source) in written]

@@ -77,7 +77,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 def entry(group: str, partition: TopicPartition, offset: int | None, expected: CommittedOffset | None, **more: t.Any):
-    verdict = Verdict.BLOCKED if offset is None else Verdict.EXACT
+    verdict = more.pop("verdict", Verdict.BLOCKED if offset is None else Verdict.EXACT)
     evidence = Evidence(certificate=CertificateName.WHOLE_LOGS if verdict is Verdict.EXACT else None)
     more = {"evidence": evidence, **more}
     return PlanEntry(
@@ -711,6 +711,18 @@ def test_a_commit_that_another_tool_has_made_ahead_is_not_taken_for_consumption(
     assert cluster.done == []
     commit(PLAN, cluster.saved, CLOUD, REWIND, cluster.save)
     assert cluster.groups == AFTER
+
+
+def test_a_reset_is_not_done_twice_where_a_consumer_that_nobody_sees_has_gone_on(cluster):
+    reset = entry("billing", P0, 40, CommittedOffset(90), verdict=Verdict.REQUESTED)
+    plan = dataclasses.replace(only(reset), source_id="cloud-id")
+    commit(plan, None, CLOUD, REWIND, cluster.save)
+    cluster.groups["billing"][P0] = CommittedOffset(70)  # by assign()
+    outcome = commit(plan, cluster.saved, CLOUD, REWIND, cluster.save)
+    assert outcome.set == {} and "has consumed since: left at 70" in outcome.going_on[0]
+    merged = dataclasses.replace(reset, source=(SourcePosition("old", P0, 7),))
+    (note,) = commit(dataclasses.replace(plan, entries=(merged,)), cluster.saved, CLOUD, REWIND, None).notes
+    assert note.kind is NoteKind.MOVED_BACK and "billing orders-0 (up to 30 records)" in note.text
 
 
 @pytest.mark.parametrize(("protocol", "state"), [("consumer", "Empty"), ("consumer", "Stable"), ("", "Stable")])
