@@ -92,7 +92,7 @@ def decide_commit(
     ground = _with_ends(ground, entries, destination)
 
     planned = _planned_writes(entries, ground, destination, found, options)
-    renewed, warned = _renewed(entries, found, planned, options)
+    renewed, warned = _renewed(entries, known, found, planned, options)
     again = {key: target for key, target in standing.current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     _check_bounds(destination, {key: target for key, target in planned.set.items() if key not in absent}, logs)
@@ -185,12 +185,25 @@ def _planned_writes(
 
 
 def _renewed(
-    entries: t.Iterable[PlanEntry], readings: t.Mapping[str, GroupReading], writes: Writes, options: CommitOptions
+    entries: t.Iterable[PlanEntry],
+    known: Receipt,
+    readings: t.Mapping[str, GroupReading],
+    writes: Writes,
+    options: CommitOptions,
 ) -> tuple[set[str], list[str]]:
     """The groups that are made again so that their offsets do not expire, and those that are only warned of."""
     expiring = renewal.expiring(readings, {entry.group for entry in entries})
-    # A group that is made again has never had members: what it has consumed since would not be known as that any more.
-    renewed = set(expiring) - writes.consumed if options.on_expiring == OnExpiring.RENEW else set()
+    # A group that is made again has never had members: what it has consumed since would not be known as that any more, on
+    # whatever topic.
+    consumed = writes.consumed | {
+        line.group
+        for line in known.entries
+        if line.group in expiring
+        and line.key not in writes.set
+        and line.explains(now := readings[line.group].offsets.get(line.partition))
+        and line.has_moved_alone(now, had_members=False)
+    }
+    renewed = set(expiring) - consumed if options.on_expiring == OnExpiring.RENEW else set()
     return renewed, [name for name in expiring if name not in renewed]
 
 

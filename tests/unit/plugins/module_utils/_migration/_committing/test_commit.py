@@ -1082,6 +1082,15 @@ def test_a_group_that_has_consumed_since_is_not_made_again_but_named(old_group):
         assert [note.kind for note in outcome.notes] == [NoteKind.OFFSETS_EXPIRE] and old_group.done == []
 
 
+def test_a_group_that_has_consumed_on_another_topic_since_is_not_made_again_either(old_group):
+    clicks = only(entry("billing", OTHER, 20, CommittedOffset(7, "other", 3)))
+    commit(clicks, None, CLOUD, NOW, old_group.save)
+    old_group.groups["billing"][OTHER] = CommittedOffset(60)
+    commit(PLAN, old_group.saved, CLOUD, RENEW, old_group.save)
+    assert old_group.protocols == {"billing": "consumer"}
+    assert "has consumed since: left at 60" in commit(clicks, old_group.saved, CLOUD, NOW, old_group.save).going_on[0]
+
+
 def test_a_group_that_is_right_already_is_renewed_as_well(old_group):
     commit(PLAN, None, CLOUD, REWIND, old_group.save)
     outcome = commit(PLAN, old_group.saved, CLOUD, RENEW, old_group.save)
