@@ -11,7 +11,7 @@ from ..._control import positions
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.errors import Refused
-from ..._model.group_state import GroupReading, commits_of
+from ..._model.group_state import commits_of
 from ..._model.left_out import left_out as not_done
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
@@ -178,7 +178,11 @@ def roll_back(
     current = commits_of(readings)
     recreated = receipt.traits.recreated(now.traits)
     rollback.check_recreated({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
-    entries, kept = _without_kept(chosen.entries, current, found, destination, options, returned)
+    policies = options.on_rewind, options.on_advance
+    never_joined = rollback.unjoined(found)
+    moving = {entry.group for entry in chosen.entries if rollback.is_to_move(entry, current)}
+    with writing.members_first(destination, lambda: moving, found, options.on_active_group):
+        entries, kept = rollback.without_kept(chosen.entries, current, *policies, cluster, returned, never_joined)
     wanted = {**lacking, **rollback.targets(entries, readings)}
     restored = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, restored) if restored else {}
@@ -211,25 +215,6 @@ def roll_back(
     back = [entry for entry in restorable if entry.key in writes.set or current.get(entry.key) == entry.before]
     finished = _restore(destination, writes.set, receipt, back, found.keys() - busy.keys(), save)
     return dataclasses.replace(outcome, receipt=finished)
-
-
-def _without_kept(
-    entries: t.Sequence[ReceiptEntry],
-    current: conflicts.Commits,
-    found: t.Mapping[str, GroupReading],
-    destination: Connection,
-    options: CommitOptions,
-    returned: t.Collection[str],
-) -> tuple[list[ReceiptEntry], list[str]]:
-    """See rollback.without_kept(). found: the groups as they were read."""
-    policies = options.on_rewind, options.on_advance
-    never_joined = {name for name, reading in found.items() if not reading.had_members}
-    try:
-        return rollback.without_kept(entries, current, *policies, str(destination), returned, never_joined)
-    except Refused:  # as a commit does
-        moving = {entry.group for entry in entries if rollback.is_to_move(entry, current)}
-        writing.check_members(destination, moving, found, options.on_active_group)
-        raise
 
 
 def _restore(

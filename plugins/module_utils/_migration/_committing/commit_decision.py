@@ -91,7 +91,11 @@ def decide_commit(
     entries = [entry for entry in entries if entry.group not in busy]
     ground = _with_ends(ground, entries, destination)
 
-    planned = _planned_writes(entries, ground, destination, found, options)
+    def written_groups() -> set[str]:
+        return {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
+
+    with writing.members_first(destination, written_groups, found, options.on_active_group):
+        planned = entry_decision.commit_writes(entries, ground)
     renewed, warned = _renewed(entries, known, found, planned, options)
     again = {key: target for key, target in standing.current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
@@ -166,22 +170,6 @@ def _standing(entries: t.Sequence[PlanEntry], known: Receipt, destination: Conne
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     return _Standing(found, lacking, readings, current, conflicts.confirmed(known, current))
-
-
-def _planned_writes(
-    entries: list[PlanEntry],
-    ground: Ground,
-    destination: Connection,
-    readings: t.Mapping[str, GroupReading],
-    options: CommitOptions,
-) -> Writes:
-    """What the plan writes. Members are refused first: whoever is refused for anything else would have to stop them next."""
-    try:
-        return entry_decision.commit_writes(entries, ground)
-    except Refused:
-        to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
-        writing.check_members(destination, to_write, readings, options.on_active_group)
-        raise
 
 
 def _renewed(

@@ -149,7 +149,9 @@ def _beside_new_groups(
         *(f"{visible_name(group)} is in use" for group in sorted(unmoved)),
     ]
     refused = f", so {option_name('on_rewind')}: keep is refused, too" if moved else ""
-    why = (f"both would consume the same records{refused}", rollback.repeats(moved, current, one_cluster=True))
+    alone = rollback.unjoined(writing.read_named_groups(cluster, {entry.group for entry in moved}))
+    repeats = rollback.repeats(moved, current, never_joined=alone, one_cluster=True)
+    why = (f"both would consume the same records{refused}", repeats)
     allowing = " and ".join(_allowing(moved, current, policies))
     accept = f", and set {allowing} to accept that" if allowing else ""
     return Refused(
@@ -214,7 +216,7 @@ def restore_old_groups(
         (group, partition): commit for group in sorted(names) for partition, commit in sorted(gone[group].items())
     }
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
-    kept = _kept_by_policies(wanted, current, options, name)
+    kept = _kept_by_policies(wanted, readings, options, name)
     staying = {group for group, _partition in kept}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
     rollback.check_recreated(wanted, removed.traits.recreated(identity.traits), name)
@@ -247,15 +249,16 @@ def restore_old_groups(
 
 
 def _kept_by_policies(
-    wanted: t.Mapping[Key, Target], current: Commits, options: RemovalOptions, cluster: str
+    wanted: t.Mapping[Key, Target], readings: t.Mapping[str, GroupReading], options: RemovalOptions, cluster: str
 ) -> dict[Key, str]:
     """The group-partitions that on_rewind or on_advance keeps where they are, with a line for each.
 
     wanted: what removed groups had committed, and what differs now. Raises Refused where a policy says fail.
     """
-    policies = options.on_rewind, options.on_advance
+    policies, current = (options.on_rewind, options.on_advance), commits_of(readings)
     as_entries = (ReceiptEntry(*key, target, target, None) for key, target in wanted.items())
-    why = rollback.repeats(as_entries, current, one_cluster=True, are_named=True)
+    alone = rollback.unjoined(readings)
+    why = rollback.repeats(as_entries, current, never_joined=alone, one_cluster=True, are_named=True)
     lines = all_of(
         lambda key: conflicts.kept_by_policy(key, current.get(key), wanted[key], *policies, cluster, "groups", why),
         wanted,

@@ -258,6 +258,11 @@ def is_to_move(entry: ReceiptEntry, current: Commits) -> bool:
     return entry.written is not None and current.get(entry.key) != entry.before
 
 
+def unjoined(readings: t.Mapping[str, GroupReading]) -> set[str]:
+    """The groups that have never had members, see repeats()."""
+    return {name for name, reading in readings.items() if not reading.had_members}
+
+
 def repeats(
     entries: t.Iterable[ReceiptEntry],
     current: Commits,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 import types
@@ -12,7 +13,7 @@ import typing as t
 from ..._control import commits, groups, permissions
 from ..._control.abilities import Ability
 from ..._model.connection import Connection
-from ..._model.errors import BrokerError, GroupBusy, NotAuthorized
+from ..._model.errors import BrokerError, GroupBusy, NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
 from ..._model.grouping import nested, values_by_key
@@ -45,21 +46,17 @@ def read_named_groups(
     """
     if not names:
         return {}
-    readings = _read_beside(destination, names, [key for key, target in expected.items() if target is None])
+    without = [key for key, target in expected.items() if target is None]
+    readings = groups.read_groups(destination, sorted(names), beside=values_by_key(without))
     gone = [
         (group, partition)
         for (group, partition), target in expected.items()
         if target is not None and partition not in readings[group].offsets and partition not in readings[group].open
     ]
-    return {**readings, **_read_beside(destination, {group for group, _partition in gone}, gone)} if gone else readings
-
-
-def _read_beside(
-    destination: Connection, names: t.Collection[str], without: t.Iterable[Key]
-) -> dict[str, GroupReading]:
-    beside = values_by_key(without)
-    more: dict[str, t.Any] = {"beside": beside} if beside else {}
-    return groups.read_groups(destination, sorted(names), **more)
+    if gone:
+        again = sorted({group for group, _partition in gone})
+        readings |= groups.read_groups(destination, again, beside=values_by_key([*without, *gone]))
+    return readings
 
 
 def busy_groups(
@@ -106,6 +103,24 @@ def check_members(
     if on_active_group == OnActiveGroup.FAIL:
         problems = quiet.with_clients(destination, _problems(names, readings, readings), readings)
         _refuse_in_use(problems, destination, on_active_group)
+
+
+@contextlib.contextmanager
+def members_first(
+    destination: Connection,
+    names: t.Callable[[], t.Collection[str]],
+    readings: t.Mapping[str, GroupReading],
+    on_active_group: OnActiveGroup,
+) -> t.Iterator[None]:
+    """Refuse members before what the block is refused for: whoever corrects that would have to stop them next.
+
+    names: the groups that would be written.
+    """
+    try:
+        yield
+    except Refused:
+        check_members(destination, names(), readings, on_active_group)
+        raise
 
 
 def _problems(

@@ -703,6 +703,12 @@ def consumed_since(cluster: Cluster, **protocols: str) -> None:
     cluster.done.clear()
 
 
+def test_the_same_offset_under_another_leader_epoch_is_no_change_since_the_plan_was_made(cluster):
+    cluster.groups["shipping"] = {P0: CommittedOffset(30, "", 5)}
+    plan = only(entry("shipping", P0, 40, CommittedOffset(30, "", 4)))
+    assert set(commit(plan, None, CLOUD, NOW, cluster.save).set) == {("shipping", P0)}
+
+
 def test_a_commit_that_another_tool_has_made_ahead_is_not_taken_for_consumption(cluster):
     consumed_since(cluster)
     for save in (None, cluster.save):

@@ -280,8 +280,10 @@ def test_what_the_brokers_would_not_take_any_more_is_refused_before_any_group_is
 def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
     remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     cluster.groups["billing"] = {P0: CommittedOffset(50)}
-    with pytest.raises(Refused, match="billing, topic orders, partition 0: .* up to 45 records .* on_rewind"):
-        restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+    for protocol, told in (("", "has committed up to 45 records more"), ("consumer", "has consumed up to 45 records")):
+        cluster.protocols["billing"] = protocol
+        with pytest.raises(Refused, match=f"billing, topic orders, partition 0: .* {told} .* on_rewind"):
+            restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
     kept = restore_old_groups(cluster.saved, None, HERE, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
     assert kept.groups == ["shipping"] and cluster.groups["billing"] == {P0: CommittedOffset(50)}
     assert set(cluster.saved.gone()) == {"billing"}
@@ -298,7 +300,10 @@ def test_an_old_group_comes_back_only_if_its_new_one_goes(cluster):
     """Both would consume the same records."""
     remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     receipt = Receipt("id", (became("billing", P0), became("billing", P1)))
-    cluster.groups["new-billing"][P1] = CommittedOffset(30)  # it has consumed since
+    cluster.groups["new-billing"][P1] = CommittedOffset(30)
+    with pytest.raises(Refused, match="committed up to 23 records more since, although no consumer has ever joined it"):
+        restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save, receipt)
+    cluster.protocols["new-billing"] = "consumer"  # it has consumed since
     cluster.done.clear()
     for policy in ("fail", "keep"):
         options = dataclasses.replace(NOW, on_rewind=policy)

@@ -8,7 +8,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 CLOUD = Connection("destination cluster", ("broker:9092",))
-ORDERS, CLICKS = TopicPartition("orders", 0), TopicPartition("clicks", 0)
+ORDERS, CLICKS, NEW = (TopicPartition(topic, 0) for topic in ("orders", "clicks", "new"))
 
 
 @pytest.fixture
@@ -32,6 +32,11 @@ def asked(monkeypatch):
             {ORDERS: CommittedOffset(3), CLICKS: None}, [{"billing": [CLICKS]}], id="nothing is thought to be"
         ),
         pytest.param({CLICKS: CommittedOffset(3)}, [{}, {"billing": [CLICKS]}], id="it has vanished"),
+        pytest.param(
+            {CLICKS: CommittedOffset(3), NEW: None},
+            [{"billing": [NEW]}, {"billing": [CLICKS, NEW]}],
+            id="the second reading, which counts, has both",
+        ),
     ],
 )
 def test_transactions_are_asked_about_where_nothing_is_committed(asked, expected, readings):
