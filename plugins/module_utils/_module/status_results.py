@@ -10,7 +10,7 @@ import time
 import typing as t
 
 from .._control.groups import list_groups
-from .._migration._committing.look_at_status import look_at_status
+from .._migration.look_at_status import look_at_status
 from .._migration.selected_groups import seen_on
 from .._model import documents, metrics, waves
 from .._model.connection import Connection

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.look_at_status import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.look_at_status import (
     MigrationStatus,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (

@@ -8,26 +8,26 @@ import functools
 import time
 import typing as t
 
-from ..._control import clusters, groups, positions, topics
-from ..._control.abilities import Ability
-from ..._control.attempts import DEADLINE_SECONDS
-from ..._control.configs import broker_number
-from ..._control.permissions import not_offered
-from ..._model import migration_status
-from ..._model.background import at_once
-from ..._model.cluster_identity import ClusterIdentity, LogRange
-from ..._model.connection import Connection
-from ..._model.errors import ConnectionFailed, NotAuthorized
-from ..._model.failure_kinds import FailureKind
-from ..._model.grouping import values_by_key
-from ..._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
-from ..._model.notes import Note, NoteKind
-from ..._model.option_names import correct_clusters
-from ..._model.progress import first_of
-from ..._model.records import TopicPartition
-from ..._model.visible_text import visible_name
-from ..file_clusters import check_same
-from ..still_written import Ends, StillWritten, grown_topics
+from .._control import clusters, groups, positions, topics
+from .._control.abilities import Ability
+from .._control.attempts import DEADLINE_SECONDS
+from .._control.configs import broker_number
+from .._control.permissions import not_offered
+from .._model import migration_status
+from .._model.background import at_once
+from .._model.cluster_identity import ClusterIdentity, LogRange
+from .._model.connection import Connection
+from .._model.errors import ConnectionFailed, NotAuthorized
+from .._model.failure_kinds import FailureKind
+from .._model.grouping import values_by_key
+from .._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
+from .._model.notes import Note, NoteKind
+from .._model.option_names import correct_clusters
+from .._model.progress import first_of
+from .._model.records import TopicPartition
+from .._model.visible_text import visible_name
+from .file_clusters import check_same
+from .still_written import Ends, StillWritten, grown_topics
 
 _NAMED = 5
 _Logs = dict[TopicPartition, LogRange]

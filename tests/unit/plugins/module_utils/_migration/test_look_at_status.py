@@ -5,7 +5,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicSettings
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import look_at_status as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_status as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
