@@ -13,18 +13,20 @@ from .._model.connection import Connection
 from .._model.documents import LONGEST_TEXT
 from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError
 from .._model.group_state import Commits, CommittedOffset
+from .._model.progress import first_names
 from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import DEADLINE_SECONDS, attempt
 from .coordinators import find_coordinators, raise_for_groups
 from .error_codes import ErrorCode
-from .reasons import as_exception, error_name, is_retriable
+from .reasons import as_exception, error_name, passes
 from .topics import topic_rows
 
 Errors = dict[TopicPartition, str]
 Codes = dict[TopicPartition, int]
 
+_NAMED = 3  # groups in a message
 LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 # The coordinator writes what one request commits as one batch, which message.max.bytes (1 MB by default) limits.
 BATCH_BYTES = 400_000
@@ -161,7 +163,7 @@ def _coordinated(
 ) -> tuple[dict[str, int], dict[str, Codes]]:
     """The broker of each group, and for groups that have none at the moment why not: nothing is sent for these now."""
     found = find_coordinators(client, list(wanted))
-    waiting = {group: code for group, (_node, code) in found.items() if code and _passes(code)}
+    waiting = {group: code for group, (_node, code) in found.items() if code and passes(code)}
     raise_for_groups(connection, {group: code for group, (_node, code) in found.items() if group not in waiting})
     coordinators = {group: node for group, (node, _code) in found.items() if group not in waiting}
     return coordinators, {group: dict.fromkeys(wanted[group], code) for group, code in waiting.items()}
@@ -184,14 +186,14 @@ def _until_settled(
         if not left:
             return
         is_repeated, sent = sent, True
-        passing = []
+        passing: dict[str, int] = {}
         for group, codes in send(client, left).items():
-            if any(_passes(code) for code in codes.values()):
-                passing.append(group)
+            if waits := [code for code in codes.values() if passes(code)]:
+                passing[group] = waits[0]
             else:
                 settled[group] = _explained(group, codes, operation, is_repeated)
         if passing:
-            raise as_exception(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"for {', '.join(passing)}")
+            raise as_exception(next(iter(passing.values())), f"for {first_names(passing, _NAMED)}")
 
     try:
         attempt(connection, once, deadline)
@@ -208,11 +210,6 @@ def _give_up(
     """Others may have been stored already, so the error is said of the groups that it is about, and not raised."""
     for group, partitions in wanted.items():
         settled.setdefault(group, dict.fromkeys(partitions, f"REQUEST_TIMED_OUT: it {MAY_BE_STORED} or not ({exc})"))
-
-
-def _passes(code: int) -> bool:
-    # A partition may be unknown to a broker for a moment; but here nearly always it does not exist.
-    return code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_retriable(code)
 
 
 def _explained(group: str, codes: Codes, operation: str, is_repeated: bool = False) -> Errors:

@@ -268,6 +268,9 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
     if (need := lacking.get(Ability.REMOVE_OFFSETS.value.request)) is not None:
         kept = {group for (group, _partition), target in targets.items() if target is not None}
         readings = read_named_groups(destination, removed)
+        if not sees_all_commits(destination):
+            unseen = "grant the user TOPIC DESCRIBE on all topics, because the group may have other offsets"
+            raise need.refusal(str(destination), min(removed), f"{unseen}; or {_STAYS}")
         for group, partitions in sorted(removed.items()):
             if group in kept or readings[group].offsets.keys() - set(partitions):
                 raise need.refusal(str(destination), group)

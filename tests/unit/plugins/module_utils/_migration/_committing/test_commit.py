@@ -8,6 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import still_written
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
@@ -421,6 +422,19 @@ def test_a_rollback_leaves_what_a_group_has_committed_on_topics_that_the_user_do
     assert all(each.written is None for each in migrated.saved.entries)
     assert done.after["shipping", P0] is None
     assert roll_back(migrated.saved, None, CLOUD, NOW, migrated.save).set == {}
+
+
+def test_brokers_that_remove_only_whole_groups_remove_none_that_may_have_more_than_the_user_sees(migrated, monkeypatch):
+    need = Ability.REMOVE_OFFSETS.value
+    monkeypatch.setattr(migrated, "not_offered", lambda _at, *asked: [need] if Ability.REMOVE_OFFSETS in asked else [])
+    migrated.hidden = {"payments"}
+    before = {name: dict(commits) for name, commits in migrated.groups.items()}
+    with pytest.raises(BrokerError, match="cannot remove single .* Grant the user TOPIC DESCRIBE on all topics"):
+        roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    assert migrated.groups == before
+    migrated.hidden = set()
+    roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    assert migrated.groups == BEFORE
 
 
 def test_a_rolled_back_migration_can_be_done_again(migrated):
