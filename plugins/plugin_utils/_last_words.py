@@ -120,7 +120,11 @@ class LastWords:
         if self.refused:
             return "decide about what a commit would refuse, and run the same command again."
         given = self._given(phase="apply", plan_digest=self.run.planned["digest"])
-        return f"look at the plan, and run the same command with {given}."
+        again = self._given(phase="plan")
+        return (
+            f"look at the plan. To commit exactly this one, run the same command with {given}. If groups have moved since, run "
+            f"it without {again}, which makes a new plan and commits that."
+        )
 
     def _next_of_commit(self) -> str:
         committed = self.run.committed

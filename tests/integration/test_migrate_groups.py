@@ -242,7 +242,7 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     digest = hashlib.sha256(reviewed).hexdigest()
     assert f"The digest of plan.json is {digest}." in output
     changes = f"-e group_migration_phase=apply -e group_migration_plan_digest={digest}"
-    assert f"Next: look at the plan, and run the same command with {changes}." in output
+    assert f"Next: look at the plan. To commit exactly this one, run the same command with {changes}." in output
 
     commit(source, orders, {(orders, 0): 6, (orders, 1): 20})
     output = failed(controller.migrate_groups(**its))
