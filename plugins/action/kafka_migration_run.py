@@ -13,13 +13,13 @@ from ansible.module_utils.common.yaml import yaml_load
 
 from ..module_utils._migration.processes import process_namespace, start_ticks, started
 from ..plugin_utils._option_names import OptionNamesActionModule
+from ..plugin_utils._results import results_of
 
 # What handlers read of the last run with news, which a run without any leaves as it is.
 _NEWS = frozenset(
     {"role", "phase", "source", "destination", "directory", "dry_run", "digest", "verdicts", "written", "summary"}
 )
 _NEWS |= {"left_out", "may_start", "still_written", "failure"}
-_ROWS = frozenset({"entries", "diff", "readiness", "invocation", "ranges", "topics", "groups", "members"})
 
 
 class ActionModule(OptionNamesActionModule):
@@ -47,7 +47,7 @@ class ActionModule(OptionNamesActionModule):
         more["collection"] = _version()
         given = self._task.args.get("results")
         if isinstance(given, dict):
-            more["results"] = {step: _short(result) for step, result in given.items()}
+            more["results"] = results_of(given, task_vars or {})
         result = super().run(tmp, task_vars, holder=holder, **more)
         before = (task_vars or {}).get("streamshift_kafka_run")
         has_ended = of_collection and self._task.args.get("state") == "ended"
@@ -56,13 +56,6 @@ class ActionModule(OptionNamesActionModule):
         if has_ended and isinstance(before, dict) and (closes or not result.get("has_news")):
             result |= {name: before[name] for name in _NEWS if name in before}
         return result
-
-
-def _short(result: t.Any) -> t.Any:
-    """A result without the rows of its groups and partitions, which may be very many."""
-    if not isinstance(result, dict):
-        return result
-    return {name: value for name, value in result.items() if name not in _ROWS}
 
 
 def _version() -> str | None:

@@ -23,6 +23,7 @@ options:
       - V(took) returns how long each step has taken.
       - V(next) returns what to do next.
       - V(command_back) returns which command rolls back, as a part of a sentence.
+      - V(failed) returns whether a step has failed.
     type: list
     elements: str
     required: true
@@ -38,7 +39,7 @@ RETURN = r"""
 _raw:
   description: The lines of all terms.
   type: list
-  elements: str
+  elements: raw
 """
 
 import typing as t
@@ -49,25 +50,27 @@ from ansible.template import Templar
 from ..module_utils._module._report.occasion import places
 from ..module_utils._module.run_outcome import RunOutcome
 from ..plugin_utils._last_words import LastWords
+from ..plugin_utils._results import results_of
 from ..plugin_utils._templated import Templated
 
 
 class LookupModule(LookupBase):
     """The look-up."""
 
-    def run(self, terms: list[str], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[str]:
+    def run(self, terms: list[str], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[t.Any]:
         """The lines."""
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
-        words = _last_words(Templated(variables or {}, t.cast(Templar, self._templar)))
+        raw = variables or {}
+        words = _last_words(Templated(raw, t.cast(Templar, self._templar)), raw)
         return [line for term in terms for line in getattr(words, term)()]
 
 
-def _last_words(variables: t.Mapping[str, t.Any]) -> LastWords:
-    """What the variables of roles/common tell."""
+def _last_words(variables: t.Mapping[str, t.Any], raw: t.Mapping[str, t.Any]) -> LastWords:
+    """What the variables of roles/common tell. raw: the same as they are written."""
     role = variables["_common_role"]
     source, destination = variables["_common_source"], variables["_common_destination"]
     returns = variables["_common_returns"]
-    results = variables.get("_common_results") or variables["__common_results"]
+    results = results_of(variables.get("_common_results") or variables["__common_results"], raw)
     options = variables["_common_plan_options"]
     run = RunOutcome(results, variables["_common_phase"], *places(source, destination, returns=returns))
     return LastWords(
@@ -82,5 +85,5 @@ def _last_words(variables: t.Mapping[str, t.Any]) -> LastWords:
         verifies=variables.get(f"{role}_verify") != "none",
         moves="group_map" in options and not options.get("restores"),
         fails_on_blocked=variables.get("_common_commit_options", {}).get("on_blocked") == "fail",
-        refused="failure" in variables.get("__common_refusal", {}),
+        refused="failure" in raw.get("__common_refusal", {}),
     )

@@ -39,6 +39,10 @@ class LastWords:
     fails_on_blocked: bool
     refused: bool
 
+    def failed(self) -> list[bool]:
+        """Whether a step has failed."""
+        return [self.run.failed]
+
     def done(self) -> list[str]:
         """What was verified and committed, a line each."""
         verified, *more = self.verified() or [""]

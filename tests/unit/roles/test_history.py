@@ -66,7 +66,7 @@ def test_no_run_tells_the_results_of_an_earlier_run_of_its_play():
         name
         for text in texts
         for results in re.findall(r"_common_results:\n((?: +[\w ]+: .*\n)+)", text)
-        for name in re.findall(r"{{ (__\w+) \|", results)
+        for name in re.findall(r": (__\w+)\n", results)
     }
     forgotten = {
         name

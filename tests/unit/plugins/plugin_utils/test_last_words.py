@@ -19,8 +19,8 @@ COMMITTED = {
 BACK = "To roll back, stop them, and run the same command with -e group_migration_phase=rollback."
 APPLY = (
     "look at the plan. To commit exactly this one, run the same command with -e group_migration_phase=apply "
-    "-e group_migration_plan_digest=4b82. If groups have moved since, run it without -e group_migration_phase=plan, which makes "
-    "a new plan and commits that."
+    "-e group_migration_plan_digest=4b82. If groups have moved since, run it without -e group_migration_phase=plan, "
+    "which makes a new plan and commits that."
 )
 SKIPPED = {"changed": False, "skipped": True}
 

@@ -1,0 +1,32 @@
+"""Which results a run is told by: those of its tasks, whatever rows they have."""
+
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._results import results_of
+
+
+class Unread(list):
+    """Rows that are copied by nobody."""
+
+    def __iter__(self):
+        raise AssertionError("the rows are read")
+
+    __copy__ = __deepcopy__ = __iter__
+
+
+def test_results_are_found_by_the_names_of_variables_and_their_rows_are_left_alone():
+    plan = {"changed": True, "entries": Unread(), "counts": {"exact": 3}}
+    told = results_of(
+        {"plan": "__common_plan", "commit": "__common_commit", "copy": {"written": 1, "ranges": Unread()}},
+        {"__common_plan": plan},
+    )
+    assert told == {"plan": {"changed": True, "counts": {"exact": 3}}, "commit": {}, "copy": {"written": 1}}
+
+
+def test_no_traceback_and_no_invocation_is_passed_on():
+    failed = {
+        "failed": True,
+        "msg": "no broker answers",
+        "exception": "secret",
+        "invocation": {},
+        "module_stderr": "secret",
+    }
+    assert results_of({"plan": failed}, {}) == {"plan": {"failed": True, "msg": "no broker answers"}}
