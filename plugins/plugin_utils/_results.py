@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import typing as t
 
-# What has a row for each group or partition, which may be very many; and what may have a secret.
-_LEFT_OUT = frozenset({"entries", "diff", "readiness", "invocation", "ranges", "topics", "groups", "members"})
-_LEFT_OUT |= {"exception", "module_stderr", "module_stdout"}
+# What has a row for each group or partition, which may be very many.
+_LEFT_OUT = frozenset({"entries", "diff", "readiness", "ranges", "topics", "groups", "members"})
+# What Ansible adds: it may hold a secret, or objects that no module can be given.
+_LEFT_OUT |= {"invocation", "exception", "module_stderr", "module_stdout", "warnings", "deprecations"}
 
 
 def results_of(given: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

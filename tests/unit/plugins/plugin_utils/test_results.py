@@ -21,12 +21,12 @@ def test_results_are_found_by_the_names_of_variables_and_their_rows_are_left_alo
     assert told == {"plan": {"changed": True, "counts": {"exact": 3}}, "commit": {}, "copy": {"written": 1}}
 
 
-def test_no_traceback_and_no_invocation_is_passed_on():
+def test_nothing_is_passed_on_that_ansible_adds():
     failed = {
         "failed": True,
         "msg": "no broker answers",
         "exception": "secret",
         "invocation": {},
-        "module_stderr": "secret",
+        "warnings": [object()],
     }
     assert results_of({"plan": failed}, {}) == {"plan": {"failed": True, "msg": "no broker answers"}}
