@@ -87,8 +87,8 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
     carried = {_for_principal(acl, options) for acl in carried}
     mirrored = {each for acl in carried for each in _mirrored(acl)}
     wanted = {each for acl in carried for each in _wanted(acl, options)}
-    # Those that mirror has made of an ACL on ALL say no more than this ACL.
-    known = wanted | mirrored
+    # Mirror and cutover do not take each other's ACLs for ones that only the destination has.
+    known = carried | mirrored
     resources = {acl[:3] for acl in known}
     others = set(survey.destination_topics) - set(names.values())
     extras = {acl for acl in destination - known if acl[:3] in resources or _covers(acl, names.values())}

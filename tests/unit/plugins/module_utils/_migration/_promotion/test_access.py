@@ -269,3 +269,12 @@ def test_what_mirror_has_made_of_an_acl_on_all_is_no_extra_after_the_cut_over():
         },
         (),
     )
+
+
+def test_what_cutover_has_given_is_no_extra_for_mirror():
+    source = [acl(f"{each} on TOPIC shop.orders") for each in ("ALLOW WRITE", "ALLOW ALL", "DENY WRITE")]
+    given = [each._replace(name="store.orders") for each in source]
+    mirrored = [acl(f"ALLOW {each} on TOPIC store.orders") for each in ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")]
+    for remove_acls in (False, True):
+        found = changes(source, [*given, *mirrored], which=Acls.MIRROR, remove_acls=remove_acls)
+        assert found == (set(), ())
