@@ -98,8 +98,9 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
 
 def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[PromotionReceipt], None]) -> None:
     """Do it. The receipt is saved last: a rollback that was killed is done again from its beginning."""
-    delete_acls(destination, undo.deleted_acls)
+    # In the order of a promotion: who keeps access does not lose it meanwhile, and no DENY is missing for a moment.
     create_acls(destination, undo.created_acls)
+    delete_acls(destination, undo.deleted_acls)
     back = {topic: {name: each.after for name, each in settings.items()} for topic, settings in undo.settings.items()}
     alter_topic_configs(destination, back)
     delete_topics(destination, undo.deleted)

@@ -227,6 +227,15 @@ def test_a_rollback_killed_after_any_write(clusters, writes):
     assert topic_receipt.from_json(run.text, "receipt").topics.keys() == {"old"}
 
 
+def test_a_rollback_gives_access_back_before_it_takes_any_away(clusters):
+    _source, destination = clusters
+    run = Run(destination)
+    run.promote()
+    with destination.killed_after(1):
+        run.roll_back()
+    assert destination.acls == FIRST[1] | PROMOTED[1]
+
+
 def test_repeated_promotions_keep_what_stood_there_first(clusters):
     source, destination = clusters
     run = Run(destination)
