@@ -340,7 +340,7 @@ def set_passwords(cluster: Servers, users: t.Iterable[str], password: str, mecha
 def grant(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migrator", address: str = "*") -> None:
     """Allow what texts such as "GROUP READ on billing" say, and wait until the brokers know.
 
-    A name that ends with * stands for all that begin with it. address: from which the principal has to come.
+    A name that ends with * stands for all that begin with it, and * for all. address: from which the principal has to come.
     """
     acls = [_acl(right, principal, address) for right in rights]
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
@@ -374,8 +374,10 @@ def _acl(
     right: str, principal: str, address: str = "*", permission: ACLPermissionType = ACLPermissionType.ALLOW
 ) -> ACL:
     kind, operation, _on, name = right.split(" ")
-    pattern = ACLResourcePatternType.PREFIXED if name.endswith("*") else ACLResourcePatternType.LITERAL
-    resource = ResourcePattern(ResourceType[kind], name.removesuffix("*"), pattern)
+    prefix = name.removesuffix("*")
+    is_prefix = prefix not in ("", name)
+    pattern = ACLResourcePatternType.PREFIXED if is_prefix else ACLResourcePatternType.LITERAL
+    resource = ResourcePattern(ResourceType[kind], prefix if is_prefix else name, pattern)
     return ACL(principal, address, ACLOperation[operation], permission, resource)
 
 

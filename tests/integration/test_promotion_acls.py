@@ -189,6 +189,7 @@ def test_a_first_acl_that_locks_others_out_is_refused_and_its_rollback_needs_no_
     grant(
         everybody, [f"TOPIC ALL on {topic}"], "User:ANONYMOUS"
     )  # who runs this, and is somebody else at the destination
+    grant(everybody, ["GROUP READ on *"], "User:other")  # brokers refuse all groups to the user now, but they stay open
     promotion = Promotion(tmp_path, everybody, everybody)
     options = {"topics": [topic], "topic_map": [{"name": topic, "to": copy}], "acls": "mirror"}
     options["principal_map"] = [{"name": "User:ANONYMOUS", "to": "User:app"}]

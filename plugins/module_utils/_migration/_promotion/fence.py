@@ -88,7 +88,7 @@ def plan_fence(
     existing = list_acls(cluster)
     wanted = [*_denied(names, options.principals, "WRITE"), *_denied(names, options.read_principals, "READ")]
     added = [acl for acl in wanted if acl not in existing]
-    is_open = bool(added) and survey.may_be_open(cluster)
+    is_open = bool(added) and survey.may_be_open(cluster, existing)
     notes = list(selected.notes)
     others = [acl for acl in wanted if acl in existing and acl not in receipt.acls]
     if others:

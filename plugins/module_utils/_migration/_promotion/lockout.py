@@ -74,7 +74,7 @@ def check_first_acls(
 
 def only_acls(acls: t.Iterable[Acl], others: t.Collection[Acl], is_open: bool) -> list[Acl]:
     """Those of these ACLs without which brokers may let everybody in, because no other one is about their resources."""
-    return [acl for acl in acls if is_open and not any(_concerns(other, acl) for other in others)]
+    return [acl for acl in acls if is_open and not any(concerns(other, acl) for other in others)]
 
 
 class _Lockout(t.NamedTuple):
@@ -110,7 +110,7 @@ def _notes(lockouts: t.Sequence[_Lockout], on_lockout: OnLockout, cluster: str) 
     return [Note(NoteKind.ACL_LOCKOUT, f"{each.reason[0].upper()}{each.reason[1:]}.") for each in lockouts]
 
 
-def _concerns(other: Acl, acl: Acl) -> bool:
+def concerns(other: Acl, acl: Acl) -> bool:
     """Is the other ACL about all resources that this one is about?"""
     if other.resource != acl.resource:
         return False

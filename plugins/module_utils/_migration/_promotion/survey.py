@@ -13,7 +13,7 @@ from ..._control import acl_requests, clusters, permissions, storage, topics
 from ..._control.abilities import Ability
 from ..._control.configs import TopicConfigs, shows_setting, topic_configs
 from ..._control.topic_changes import try_creation
-from ..._model.acls import TOPIC, Acl
+from ..._model.acls import GROUP, LITERAL, TOPIC, Acl
 from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.mapping import Mapping
@@ -23,7 +23,7 @@ from ..._model.policies import Acls
 from ..._model.promotion import CommittedTopics
 from ..._model.selection import Selection
 from ..file_clusters import equal_ids
-from . import naming
+from . import lockout, naming
 
 _OPEN = "allow.everyone.if.no.acl.found"
 _PROBE = "streamshift-probe"  # a topic that is never made, and whose settings show what the brokers know
@@ -105,24 +105,26 @@ def take_survey(
         acls,
         destination_acls,
         (*equal_ids(source_id, destination_id, one_cluster), *pairs.notes),
-        which is not Acls.NONE and may_be_open(destination),
+        which is not Acls.NONE and may_be_open(destination, destination_acls),
         later_names=naming.selected_names(
             selection, {acl.name for acl in acls if acl.resource == TOPIC} - {*source_topics}
         ),
     )
 
 
-def may_be_open(connection: Connection) -> bool:
+def may_be_open(connection: Connection, acls: t.Iterable[Acl]) -> bool:
     """Whether brokers may let everybody in where there is no ACL. They hide the value of the authorizer's setting.
 
     Not where this user may not do what nothing grants, or where no broker shows the setting, whose default is false. A super
-    user may do everything, so of him the answer may be yes although it is no.
+    user may do everything, so of him the answer may be yes although it is no. acls: all that are there.
     """
-    nobody_s = f"{_PROBE}-{uuid.uuid4()}"  # a group that nothing but an ACL on all groups can grant
-    return (
-        not permissions.missing_acls(connection, reads_groups=[nobody_s])
-        and shows_setting(connection, _OPEN) is not False
+    nobody_s = f"{_PROBE}-{uuid.uuid4()}"
+    # What an ACL is about, such as one on all groups, is refused to others even where brokers are open.
+    is_granted = any(
+        lockout.concerns(acl, acl._replace(resource=GROUP, name=nobody_s, pattern=LITERAL)) for acl in acls
     )
+    is_refused = not is_granted and permissions.missing_acls(connection, reads_groups=[nobody_s])
+    return not is_refused and shows_setting(connection, _OPEN) is not False
 
 
 def topic_states(connection: Connection, names: t.Collection[str]) -> dict[str, TopicState]:

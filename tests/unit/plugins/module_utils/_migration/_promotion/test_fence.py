@@ -56,7 +56,7 @@ def test_a_fence_says_that_mirror_maker_2_may_copy_it(monkeypatch, others, stand
     monkeypatch.setattr(fence.topics, "list_topics", lambda _cluster: ["orders", *others])
     monkeypatch.setattr(fence.topics, "cluster_id", lambda _cluster: "O")
     monkeypatch.setattr(fence, "list_acls", lambda _cluster: frozenset({denied} if stands else ()))
-    monkeypatch.setattr(fence.survey, "may_be_open", lambda _cluster: False)
+    monkeypatch.setattr(fence.survey, "may_be_open", lambda _cluster, _acls: False)
     monkeypatch.setattr(fence.trial, "check", lambda *_plan: None)
     receipt = PromotionReceipt("O", acls={denied: False})
     options = fence.FenceOptions(("User:*",), (), OnLockout.FAIL)

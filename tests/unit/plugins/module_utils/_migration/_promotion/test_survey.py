@@ -26,7 +26,7 @@ def take(monkeypatch):
     monkeypatch.setattr(survey, "topic_states", lambda each, _names: {"orders": state} if each is SOURCE else {})
     monkeypatch.setattr(survey, "_known", lambda *_arguments: frozenset())
     monkeypatch.setattr(survey.storage, "broker_count", lambda _connection: 1)
-    monkeypatch.setattr(survey, "may_be_open", lambda _connection: False)
+    monkeypatch.setattr(survey, "may_be_open", lambda _connection, _acls: False)
     return lambda selection, acls=Acls.NONE: survey.take_survey(SOURCE, DESTINATION, selection, Mapping(), acls)
 
 
@@ -48,3 +48,21 @@ def test_names_of_acls_are_later_names_if_the_selection_would_take_topics_that_a
 def test_one_that_the_user_has_named_does_not_exist(take):
     with pytest.raises(NotFound, match="topic gone: the topic does not exist"):
         take(Selection(topics=("gone", "orders")))
+
+
+@pytest.mark.parametrize(
+    ("acl", "shown", "is_open"),
+    [
+        pytest.param(None, True, False, id="the brokers refuse what nothing grants"),
+        pytest.param(("GROUP", "billing", "LITERAL"), True, False, id="another group"),
+        pytest.param(("TOPIC", "*", "LITERAL"), True, False, id="all topics"),
+        pytest.param(("GROUP", "*", "LITERAL"), True, True, id="all groups, so that the refusal tells nothing"),
+        pytest.param(("GROUP", "stream", "PREFIXED"), None, True, id="the probe's prefix"),
+        pytest.param(("GROUP", "*", "LITERAL"), False, False, id="no broker has the setting"),
+    ],
+)
+def test_a_probe_that_an_acl_is_about_does_not_tell_whether_brokers_are_open(monkeypatch, acl, shown, is_open):
+    monkeypatch.setattr(survey.permissions, "missing_acls", lambda _connection, reads_groups: reads_groups)
+    monkeypatch.setattr(survey, "shows_setting", lambda _connection, _name: shown)
+    acls = [Acl(*acl, "User:other", "*", "READ", "ALLOW")] if acl else []
+    assert survey.may_be_open(DESTINATION, acls) == is_open
