@@ -62,15 +62,16 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
     notes: list[Note] = []
     carried: set[Acl] = set()
     wildcards: list[Acl] = []
+    denying: list[Acl] = []
     early: list[Acl] = []
     if fenced := sorted(acl for acl in survey.source_acls & survey.fence if acl.name in names):
         text = f"ACLs of the fence at the source are left out: {acls_text(fenced)}."
         notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
     for acl in sorted(survey.source_acls - survey.fence):
-        if acl.name == EVERY and acl.pattern == LITERAL:
-            if _is_about(acl, options):
-                (carried.add if options.acl_wildcards else wildcards.append)(acl)
-        elif acl.resource == TOPIC:
+        is_wildcard = acl.name == EVERY and acl.pattern == LITERAL
+        if is_wildcard and not options.acl_wildcards:
+            (denying if acl.permission == DENY else wildcards).append(acl)
+        elif acl.resource == TOPIC and not is_wildcard:
             carried.update(_of_topics(acl, names, topics, mapping, notes))
             if acl.name in survey.later_names and not _covers(acl, topics):
                 later = _for_principal(acl._replace(name=mapping.topic(acl.name)), options)
@@ -78,7 +79,15 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
                     early.append(acl)
         elif _is_about(acl, options):
             carried.add(acl)
-    if wildcards:
+        elif acl.permission == DENY:
+            denying.append(acl)
+    allowed = {acl for acl in carried if acl.permission == ALLOW}
+    for acl in denying:
+        narrowed = _narrowed(acl, allowed, names.values(), notes)
+        carried.update(narrowed)
+        if not narrowed and acl.name == EVERY:
+            wildcards.append(acl)
+    if wildcards := [acl for acl in wildcards if _is_about(acl, options)]:
         text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {acls_text(wildcards)}."
         notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
     if early:
@@ -112,6 +121,23 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
     changes = [AclChange(acl, ADD) for acl in added]
     changes += [AclChange(acl, EXTRA if acl in stay else REMOVE) for acl in extras]
     return Access(tuple(sorted(changes)), tuple(dict.fromkeys(notes)))
+
+
+def _narrowed(acl: Acl, allowed: t.Collection[Acl], topics: t.Iterable[str], notes: list[Note]) -> set[Acl]:
+    """What must be denied at the destination of an ACL that is not carried, so that no ACL which it overrides gives access.
+
+    allowed: these ACLs. topics: those that are selected, whoever has an ACL on them.
+    """
+    others = {*allowed, *(acl._replace(name=topic) for topic in topics if acl.resource == TOPIC)}
+    if any(lockout.concerns(other, acl) for other in others):
+        return {acl}
+    parts = {acl._replace(name=other.name, pattern=other.pattern) for other in others if lockout.concerns(acl, other)}
+    if parts:
+        text = (
+            f"{acl} becomes one ACL for each name or prefix that is carried over, because it denies what others allow."
+        )
+        notes.append(Note(NoteKind.ACL_SPLIT, text))
+    return parts
 
 
 def _covers(acl: Acl, topics: t.Iterable[str]) -> bool:

@@ -278,3 +278,37 @@ def test_what_cutover_has_given_is_no_extra_for_mirror():
     for remove_acls in (False, True):
         found = changes(source, [*given, *mirrored], which=Acls.MIRROR, remove_acls=remove_acls)
         assert found == (set(), ())
+
+
+EVIL = "User:evil"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied", "follows"),
+    [
+        pytest.param("TOPIC shop.orders", "TOPIC *", {"TOPIC store.orders", "TOPIC store.returns"}, id="all topics"),
+        pytest.param(
+            "TOPIC shop.*", "TOPIC *", {"TOPIC store.*", "TOPIC store.orders", "TOPIC store.returns"}, id="and a prefix"
+        ),
+        pytest.param("GROUP bill*", "GROUP *", {"GROUP bill*"}, id="all groups, and a prefix"),
+        pytest.param("TRANSACTIONAL_ID bill", "TRANSACTIONAL_ID *", {"TRANSACTIONAL_ID bill"}, id="transactional ids"),
+        pytest.param("GROUP bill", "GROUP bi*", {"GROUP bill"}, id="a prefix that no pattern matches"),
+        pytest.param("GROUP bill*", "GROUP bill-2", {"GROUP bill-2"}, id="a part of what is copied"),
+        pytest.param("GROUP bill", "GROUP other", set(), id="something else"),
+    ],
+)
+def test_what_overrides_a_copied_acl_is_copied_as_far_as_it_concerns_the_copies(allowed, denied, follows):
+    source = [acl(f"ALLOW READ on {allowed}", "User:*"), acl(f"DENY READ on {denied}", EVIL)]
+    patterns = {"acl_groups": ("bill",), "acl_transactional_ids": ("bill",)}
+    found, notes = changes(source, **patterns)
+    assert {text for text, _action in found if EVIL in text} == {f"DENY READ on {each} for {EVIL}" for each in follows}
+    assert [note.kind for note in notes] == [NoteKind.ACL_SPLIT] * bool(follows - {denied})
+
+
+def test_an_acl_on_everything_that_denies_something_is_left_out_if_nothing_is_copied_that_it_overrides():
+    (note,) = changes([acl("DENY READ on GROUP *")], acl_groups=("bill",))[1]
+    assert note.kind is NoteKind.ACL_LEFT_OUT
+    assert changes([acl("DENY READ on GROUP *")]) == (set(), ())
+    waits = [acl("ALLOW WRITE on TOPIC shop.orders"), acl("DENY WRITE on TOPIC *", EVIL)]
+    assert changes(waits, which=Acls.MIRROR)[0] == set()
+    assert f"DENY WRITE on TOPIC store.orders for {EVIL}" in {text for text, _action in changes(waits)[0]}
