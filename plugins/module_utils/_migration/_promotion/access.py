@@ -58,49 +58,16 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
 
     Raises Refused for a prefix that does not map to one prefix, InvalidInput for a principal without a type.
     """
-    names, destination, topics = survey.names, survey.destination_acls, survey.topics
+    topics, destination = survey.names.values(), survey.destination_acls
     notes: list[Note] = []
-    carried: set[Acl] = set()
-    wildcards: list[Acl] = []
-    denying: list[Acl] = []
-    early: list[Acl] = []
-    if fenced := sorted(acl for acl in survey.source_acls & survey.fence if acl.name in names):
-        text = f"ACLs of the fence at the source are left out: {acls_text(fenced)}."
-        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
-    for acl in sorted(survey.source_acls - survey.fence):
-        is_wildcard = acl.name == EVERY and acl.pattern == LITERAL
-        if is_wildcard and not options.acl_wildcards:
-            (denying if acl.permission == DENY else wildcards).append(acl)
-        elif acl.resource == TOPIC and not is_wildcard:
-            carried.update(_of_topics(acl, names, topics, mapping, notes))
-            if acl.name in survey.later_names and not _covers(acl, topics):
-                later = _for_principal(acl._replace(name=mapping.topic(acl.name)), options)
-                if not destination.issuperset(_wanted(later, options)):
-                    early.append(acl)
-        elif _is_about(acl, options):
-            carried.add(acl)
-        elif acl.permission == DENY:
-            denying.append(acl)
-    allowed = {acl for acl in carried if acl.permission == ALLOW}
-    for acl in denying:
-        narrowed = _narrowed(acl, allowed, names.values(), notes)
-        carried.update(narrowed)
-        if not narrowed and acl.name == EVERY:
-            wildcards.append(acl)
-    if wildcards := [acl for acl in wildcards if _is_about(acl, options)]:
-        text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {acls_text(wildcards)}."
-        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
-    if early:
-        text = f"ACLs are left out, because the source has no topic yet that they are about: {acls_text(early)}."
-        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
-    carried = {_for_principal(acl, options) for acl in carried}
+    carried = _carried(survey, mapping, options, notes)
     mirrored = {each for acl in carried for each in _mirrored(acl)}
     wanted = {each for acl in carried for each in _wanted(acl, options)}
     # Mirror and cutover do not take each other's ACLs for ones that only the destination has.
     known = carried | mirrored
     resources = {acl[:3] for acl in known}
-    others = set(survey.destination_topics) - set(names.values())
-    extras = {acl for acl in destination - known if acl[:3] in resources or _covers(acl, names.values())}
+    others = set(survey.destination_topics) - set(topics)
+    extras = {acl for acl in destination - known if acl[:3] in resources or _covers(acl, topics)}
     stays = {"": extras}
     if options.remove_acls:
         wide = {acl for acl in extras if acl.name == EVERY or (acl[:3] not in resources and _covers(acl, others))}
@@ -121,6 +88,45 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
     changes = [AclChange(acl, ADD) for acl in added]
     changes += [AclChange(acl, EXTRA if acl in stay else REMOVE) for acl in extras]
     return Access(tuple(sorted(changes)), tuple(dict.fromkeys(notes)))
+
+
+def _carried(survey: Survey, mapping: Mapping, options: PromotionOptions, notes: list[Note]) -> set[Acl]:
+    """The source's ACLs as the destination has them after the cut-over."""
+    names, topics = survey.names, survey.topics
+    carried: set[Acl] = set()
+    wildcards: list[Acl] = []
+    denying: list[Acl] = []
+    early: list[Acl] = []
+    if fenced := sorted(acl for acl in survey.source_acls & survey.fence if acl.name in names):
+        text = f"ACLs of the fence at the source are left out: {acls_text(fenced)}."
+        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
+    for acl in sorted(survey.source_acls - survey.fence):
+        is_wildcard = acl.name == EVERY and acl.pattern == LITERAL
+        if is_wildcard and not options.acl_wildcards:
+            (denying if acl.permission == DENY else wildcards).append(acl)
+        elif acl.resource == TOPIC and not is_wildcard:
+            carried.update(_of_topics(acl, names, topics, mapping, notes))
+            if acl.name in survey.later_names and not _covers(acl, topics):
+                later = _for_principal(acl._replace(name=mapping.topic(acl.name)), options)
+                if not survey.destination_acls.issuperset(_wanted(later, options)):
+                    early.append(acl)
+        elif _is_about(acl, options):
+            carried.add(acl)
+        elif acl.permission == DENY:
+            denying.append(acl)
+    allowed = {acl for acl in carried if acl.permission == ALLOW}
+    for acl in denying:
+        narrowed = _narrowed(acl, allowed, names.values(), notes)
+        carried.update(narrowed)
+        if not narrowed and acl.name == EVERY:
+            wildcards.append(acl)
+    if wildcards := [acl for acl in wildcards if _is_about(acl, options)]:
+        text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {acls_text(wildcards)}."
+        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
+    if early:
+        text = f"ACLs are left out, because the source has no topic yet that they are about: {acls_text(early)}."
+        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
+    return {_for_principal(acl, options) for acl in carried}
 
 
 def _narrowed(acl: Acl, allowed: t.Collection[Acl], topics: t.Iterable[str], notes: list[Note]) -> set[Acl]:
