@@ -238,7 +238,8 @@ options:
         away the ACLs of the replication tool.
       - An ACL on a prefix is removed only if all topics of the destination with this prefix are promoted, or if the source
         has an ACL on this prefix. Otherwise it stays and is listed in the notes.
-      - An ACL on C(*) stays, and so do the last ones on a resource if the brokers may let everybody in where there is none
+      - An ACL that denies something stays, because somebody would get access without it. An ACL on C(*) stays, and so do
+        the last ones on a resource if the brokers may let everybody in where there is none
         (C(allow.everyone.if.no.acl.found)).
       - Without it, these ACLs stay and are listed in the notes.
     type: bool

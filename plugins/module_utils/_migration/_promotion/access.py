@@ -70,9 +70,13 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
     extras = {acl for acl in destination - known if acl[:3] in resources or _covers(acl, topics)}
     stays = {"": extras}
     if options.remove_acls:
-        wide = {acl for acl in extras if acl.name == EVERY or (acl[:3] not in resources and _covers(acl, others))}
-        only = lockout.only_acls(extras - wide, (destination - extras) | wanted | wide, survey.open_without_acls)
+        denying = {acl for acl in extras if acl.permission == DENY}
+        allowing = extras - denying
+        wide = {acl for acl in allowing if acl.name == EVERY or (acl[:3] not in resources and _covers(acl, others))}
+        removed = allowing - wide
+        only = lockout.only_acls(removed, (destination - removed) | wanted, survey.open_without_acls)
         stays = {
+            ", and they stay, because without them somebody gets access": denying,
             ", and they stay, because they also cover what is not selected": wide,
             f", and they stay, because {lockout.OPEN}": set(only),
         }
