@@ -57,7 +57,8 @@ options:
       position:
         description:
           - Where to read Replicator's position.
-          - V(agree) takes the position stored in Kafka Connect, and fails if the group has committed a different one.
+          - V(agree) takes the position stored in Kafka Connect, and fails if the group has committed a different one on a
+            selected topic, or one where none is stored.
           - V(stored) takes the position stored in Kafka Connect without comparing it with the group. If it is wrong,
             records are copied twice or left out.
           - V(group) takes the group's committed offsets. This is right for a Replicator with C(offset.start=consumer);

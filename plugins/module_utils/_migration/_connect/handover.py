@@ -86,7 +86,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     replicator = task.replicator
     check_stopped(task.source, [replicator.group])
     check_stopped(replicator.connection, replicator.worker_groups)
-    offsets = _chosen(task, stopped_at(task.source, replicator, notes), notes)
+    offsets = _chosen(task, stopped_at(task.source, replicator, task.selection, notes), notes)
     stored = store.read()
     notes += stored.notes
     if stored.misplaced and task.on_misplaced == OnMisplaced.FAIL:

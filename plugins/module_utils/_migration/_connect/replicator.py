@@ -14,8 +14,11 @@ from ..._model.connect_offsets import ConnectorKey
 from ..._model.connection import Connection
 from ..._model.errors import DamagedRecord, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
 from ..._model.records import TopicPartition
+from ..._model.selection import Selection
 from ..._model.visible_text import names_text, shortened
 from ..._records.tables import StoredRecord
 from ..compacted import last_records
@@ -47,12 +50,13 @@ class Stored(t.NamedTuple):
     unknown: int
 
 
-def stopped_at(source: Connection, replicator: Replicator, notes: list[Note]) -> Offsets:
-    """The last record that was copied, by the source's partition; notes gets what the user should know.
+def stopped_at(source: Connection, replicator: Replicator, selection: Selection, notes: list[Note]) -> Offsets:
+    """The last record that was copied, by the source's partition, whatever its topic; notes gets what the user should know.
 
-    Raises NotFound, or Refused where stored and group tell different things or a record is damaged.
+    Raises NotFound, or Refused where stored and group tell different things of the selected topics or a record is damaged.
     """
-    if not replicator.worker_groups and (running := running_workers(replicator.connection)):
+    from_connect = replicator.position != "group"
+    if from_connect and not replicator.worker_groups and (running := running_workers(replicator.connection)):
         text = (
             f"Connect runs on {replicator.connection} ({names_text(running)}): "
             f"see that {replicator.connector} is stopped there."
@@ -74,23 +78,41 @@ def stopped_at(source: Connection, replicator: Replicator, notes: list[Note]) ->
     if replicator.position == "agree" and not of_group:
         text = f"Group {replicator.group} has committed nothing at the source, so nothing was compared with it."
         notes.append(Note(NoteKind.NOT_COMPARED, text))
-    differs = {
-        partition: (offset, of_group[partition])
-        for partition, offset in sorted(stored.offsets.items())
-        if partition in of_group and of_group[partition] != offset
-    }
+    if of_group:
+        _compare(source, replicator, selection, stored.offsets, of_group, notes)
+    return stored.offsets
+
+
+def _compare(
+    source: Connection,
+    replicator: Replicator,
+    selection: Selection,
+    stored: Offsets,
+    of_group: Offsets,
+    notes: list[Note],
+) -> None:
+    """Raise Refused where the group has another position on a selected topic; notes gets where it has none."""
+    chosen = selection.select_topics({partition.topic for partition in (*stored, *of_group)}).names
+    partitions = sorted(partition for partition in {*stored, *of_group} if partition.topic in chosen)
+    differs = [each for each in partitions if each in of_group and of_group[each] != stored.get(each)]
     if differs:
-        partition, (offset, consumed) = next(iter(differs.items()))
+        partition = differs[0]
         raise Refused(
-            f"{partition}: the last record that was copied is {offset} by {replicator.topic}, "
-            f"and {consumed} by group {replicator.group}"
+            f"{partition}: the last record that was copied is {stored.get(partition, 'none')} by {replicator.topic}, "
+            f"and {of_group[partition]} by group {replicator.group}"
             + (f" ({len(differs):,} partitions differ)" if len(differs) > 1 else ""),
             cluster=str(source),
             why="Replicator was not stopped cleanly, or the group is another's",
-            remedy="start and stop it once more, or say which one is right (position: stored or group)",
+            remedy="start and stop it once more; or say which one is right (position: stored or group); "
+            f"or leave topics out with {option_name('exclude_topic_patterns')}",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
-    return stored.offsets
+    if alone := [each for each in partitions if each not in of_group]:
+        text = (
+            f"Group {replicator.group} has committed nothing on {partitions_text(alone)}, so their stored positions were "
+            "compared with nothing."
+        )
+        notes.append(Note(NoteKind.NOT_COMPARED, text))
 
 
 def stored_by(connection: Connection, topic: str, connector: str) -> Stored:

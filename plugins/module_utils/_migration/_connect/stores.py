@@ -68,7 +68,11 @@ def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> N
 def running_workers(connection: Connection) -> list[str]:
     """The groups of Connect's workers that have members, by name."""
     listed = [each.group for each in groups.list_groups(connection, surely=False) if each.protocol_type == "connect"]
-    return [name for name, reading in groups.read_groups(connection, listed).items() if reading.has_members]
+    return [
+        name
+        for name, reading in groups.read_groups(connection, listed, skip_denied=True).items()
+        if reading.has_members
+    ]
 
 
 def check_read_back(store: Store, changes: Changes) -> dict[TopicPartition, int]:

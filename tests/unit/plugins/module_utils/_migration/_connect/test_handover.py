@@ -98,7 +98,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Run]:
     ) -> Run:
         made = Run(Stored(stored or {}, misplaced), replicator=replicator)
         monkeypatch.setattr(handover, "check_stopped", lambda _connection, _groups: None)
-        monkeypatch.setattr(handover, "stopped_at", lambda _source, _its, _notes: dict(made.replicator))
+        monkeypatch.setattr(handover, "stopped_at", lambda _source, _its, _selection, _notes: dict(made.replicator))
         monkeypatch.setattr(handover.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 2))
         monkeypatch.setattr(
             handover.positions,

@@ -2,18 +2,22 @@
 
 import json
 import typing as t
+from unittest import mock
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import replicator
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import replicator, stores
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import StoredRecord
 from tests.support.mirror_records import FOLDER, Recorded
 from tests.support.mirror_records import replicator as recorded
 
 CLUSTER = Connection("destination cluster", ("d:1",))
+EVERYTHING = Selection()
 GOOD = ("use", "superseded", "forgotten", "use-then-check-source", "other-connector")
 
 
@@ -84,3 +88,60 @@ def test_a_connector_that_is_not_there_is_told_from_those_that_are(stored):
             [stored_record(each) for each in recorded() if each.row["note"] in ("plain", "JDBC source connector")],
             "replicatr",
         )
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., tuple[replicator.Offsets, list[Note]]]:
+    """``stopped(stored, group, selection)``: the positions of a replicator with these, and the notes."""
+
+    def compare(
+        stored: replicator.Offsets,
+        group: replicator.Offsets,
+        selection: Selection = EVERYTHING,
+        position: str = "agree",
+    ) -> tuple[replicator.Offsets, list[Note]]:
+        monkeypatch.setattr(replicator, "running_workers", lambda _connection: ["connect-cluster"])
+        monkeypatch.setattr(replicator, "stored_by", lambda *_asked: replicator.Stored(stored, 0))
+        monkeypatch.setattr(replicator, "consumed_by", lambda *_asked: group)
+        notes: list[Note] = []
+        its = replicator.Replicator(CLUSTER, "connect-offsets", "replicator", "replicator", position)
+        return replicator.stopped_at(CLUSTER, its, selection, notes), notes
+
+    return compare
+
+
+ORDERS, PAY = TopicPartition("orders", 0), TopicPartition("pay", 0)
+
+
+@pytest.mark.parametrize(("stored", "told"), [({ORDERS: 5}, "none"), ({ORDERS: 5, PAY: 98}, "98")])
+def test_what_the_group_has_consumed_must_be_stored_of_the_selected_topics(stopped, stored, told):
+    group = {ORDERS: 5, PAY: 99}
+    with pytest.raises(
+        Refused, match=f"pay-0: the last record that was copied is {told} by connect-offsets, and 99 by"
+    ):
+        stopped(stored, group)
+    for selection in (Selection(topics=("orders",)), Selection(exclude_topic_patterns=("pay",))):
+        assert stopped(stored, group, selection)[0] == stored
+
+
+def test_a_stored_position_is_noted_that_the_group_has_committed_nothing_for(stopped):
+    offsets, notes = stopped({ORDERS: 5, PAY: 9}, {ORDERS: 5})
+    assert offsets == {ORDERS: 5, PAY: 9}
+    assert [note.kind for note in notes] == [NoteKind.CONNECTOR_MAY_RUN, NoteKind.NOT_COMPARED]
+    assert notes[1].text.startswith("Group replicator has committed nothing on pay-0, so")
+
+
+def test_nobody_is_told_to_stop_a_connector_whose_position_is_not_asked_for(stopped):
+    assert stopped({}, {ORDERS: 5}, position="group") == ({ORDERS: 5}, [])
+
+
+def test_a_group_that_the_user_may_not_describe_does_not_end_a_hand_over(monkeypatch):
+    listed = [mock.Mock(group="connect-cluster", protocol_type="connect")]
+    monkeypatch.setattr(stores.groups, "list_groups", lambda _connection, surely: listed)
+
+    def read_groups(_connection, _names, skip_denied=False):
+        assert skip_denied
+        return {}
+
+    monkeypatch.setattr(stores.groups, "read_groups", read_groups)
+    assert stores.running_workers(CLUSTER) == []
