@@ -103,7 +103,8 @@ options:
     type: str
   worker_group:
     description: With O(method=topic), the group of the workers that use this topic. It must have no members. The
-      default is the group of a dedicated MirrorMaker 2 cluster.
+      default is the group of a dedicated MirrorMaker 2 cluster. Required if O(offsets_topic) is called otherwise than
+      the topic of such a cluster.
     type: str
   rest: {description: "With O(method=rest), how to reach the worker's REST API.", type: dict}
   on_misplaced:
@@ -193,7 +194,7 @@ from ..module_utils._control.connect_rest import ConnectRest
 from ..module_utils._migration._connect import handover as use_case
 from ..module_utils._migration._connect.replicator import Replicator
 from ..module_utils._migration._connect.stores import Store
-from ..module_utils._migration._connect.topic import TopicStore
+from ..module_utils._migration._connect.topic import OFFSETS_TOPICS, TopicStore
 from ..module_utils._migration._connect.worker import RestStore
 from ..module_utils._model import connect_receipt as file
 from ..module_utils._model.connection import Connection
@@ -288,6 +289,13 @@ def _check_method(params: dict[str, t.Any]) -> None:
         raise InvalidInput(
             f"{option_name('offsets_topic')} and {option_name('worker_group')} are for {option_name('method')} topic",
             remedy="remove them",
+        )
+    topic = params["offsets_topic"]
+    if topic and not params["worker_group"] and not OFFSETS_TOPICS.fullmatch(topic):
+        raise InvalidInput(
+            f"{option_name('offsets_topic')} is {topic}, and {option_name('worker_group')} is missing",
+            why="the workers that use this topic must not run, and this is no topic of a dedicated MirrorMaker 2 cluster",
+            remedy=f"set {option_name('worker_group')} to the group.id of these workers",
         )
 
 

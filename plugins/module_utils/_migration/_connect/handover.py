@@ -81,8 +81,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     receipt: that of receipt_of(). save: writes the receipt, before the first write and after the last; None predicts only.
     """
     task.selection.check_words()
-    store.check()
-    notes: list[Note] = []
+    notes = [*store.check()]
     replicator = task.replicator
     check_stopped(task.source, [replicator.group])
     check_stopped(replicator.connection, replicator.worker_groups)
@@ -137,7 +136,7 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
     chosen = dataclasses.replace(
         selection, exclude_topic_patterns=selection.exclude_topic_patterns or ()
     ).select_topics(topics_known)
-    store.check()
+    notes = [*store.check()]
     stored = store.read()
     concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in chosen.names}
     before = {partition: stored.offsets.get(partition) for partition in concerned}
@@ -167,10 +166,8 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
             store.write(changes, ())
             check_read_back(store, changes)
         save(cleared)
-    notes = [
-        *excluded(topics=chosen.left_out),
-        *selection.unused("topics", topics_known, "in the receipt"),
-    ]
+    notes += excluded(topics=chosen.left_out)
+    notes += selection.unused("topics", topics_known, "in the receipt")
     return HandoverOutcome(before, after, len(changes), notes=tuple(notes))
 
 

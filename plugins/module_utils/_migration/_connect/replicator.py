@@ -22,7 +22,7 @@ from ..._model.selection import Selection
 from ..._model.visible_text import names_text, shortened
 from ..._records.tables import StoredRecord
 from ..compacted import last_records
-from .stores import running_workers
+from .stores import may_run
 
 Offsets = dict[TopicPartition, int]
 
@@ -55,13 +55,8 @@ def stopped_at(source: Connection, replicator: Replicator, selection: Selection,
 
     Raises NotFound, or Refused where stored and group tell different things of the selected topics or a record is damaged.
     """
-    from_connect = replicator.position != "group"
-    if from_connect and not replicator.worker_groups and (running := running_workers(replicator.connection)):
-        text = (
-            f"Connect runs on {replicator.connection} ({names_text(running)}): "
-            f"see that {replicator.connector} is stopped there."
-        )
-        notes.append(Note(NoteKind.CONNECTOR_MAY_RUN, text))
+    if replicator.position != "group" and not replicator.worker_groups:
+        notes += may_run(replicator.connection, replicator.connector)
     of_group = consumed_by(source, replicator.group) if replicator.position != "stored" else {}
     if replicator.position == "group":
         if not of_group:

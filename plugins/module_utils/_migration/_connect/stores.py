@@ -10,8 +10,9 @@ from ..._control import groups
 from ..._model.connection import Connection
 from ..._model.errors import BrokerError, GroupBusy
 from ..._model.failure_kinds import FailureKind
-from ..._model.notes import Note
+from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
+from ..._model.visible_text import names_text
 from .. import quiet
 
 Changes: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
@@ -40,8 +41,8 @@ class Store(t.Protocol):
     def source_alias(self) -> str:
         """What the connector calls the source."""
 
-    def check(self) -> None:
-        """Raise where the offsets must not be changed now: something runs, or is not as it should be."""
+    def check(self) -> tuple[Note, ...]:
+        """Raise where the offsets must not be changed now: something runs, or is wrong. -> what the user should know."""
 
     def read(self) -> StoredOffsets:
         """What is stored now."""
@@ -65,14 +66,16 @@ def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> N
             )
 
 
-def running_workers(connection: Connection) -> list[str]:
-    """The groups of Connect's workers that have members, by name."""
+def may_run(connection: Connection, connector: str) -> tuple[Note, ...]:
+    """A note if workers of Connect run whose connectors nobody knows."""
     listed = [each.group for each in groups.list_groups(connection, surely=False) if each.protocol_type == "connect"]
-    return [
+    running = [
         name
         for name, reading in groups.read_groups(connection, listed, skip_denied=True).items()
         if reading.has_members
     ]
+    text = f"Connect runs on {connection} ({names_text(running)}): see that {connector} is stopped there."
+    return (Note(NoteKind.CONNECTOR_MAY_RUN, text),) if running else ()
 
 
 def check_read_back(store: Store, changes: Changes) -> dict[TopicPartition, int]:

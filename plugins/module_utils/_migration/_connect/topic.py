@@ -19,12 +19,13 @@ from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
 from ..._records.tables import NewRecord, write_records
 from ..compacted import check_policy, last_records, remove_keys
-from .stores import Changes, StoredOffsets, check_stopped
+from .stores import Changes, StoredOffsets, check_stopped, may_run
 
 _PARTITIONS = 25  # offset.storage.partitions of Connect
 _REPLICAS = 3
 _SETTINGS = {"cleanup.policy": "compact"}
-_OFFSETS_TOPICS = re.compile(r"mm2-offsets\..+\.internal")
+# Of a dedicated MirrorMaker 2 cluster, whatever its separator: org.apache.kafka.connect.mirror.MirrorMakerConfig.
+OFFSETS_TOPICS = re.compile(r"mm2-offsets.+internal")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,13 +41,13 @@ class TopicStore:
     def __str__(self) -> str:
         return f"topic {self.topic}"
 
-    def check(self) -> None:
+    def check(self) -> tuple[Note, ...]:
         """The worker is stopped; the topic, if it is there, keeps the last value of each key for ever."""
         check_stopped(self.connection, [self.worker_group])
-        if not self._exists():
-            return
-        why = "a worker of Connect does not start unless it is compact"
-        check_policy(self.connection, self.topic, why, "or correct the topic's name")
+        if self._exists():
+            why = "a worker of Connect does not start unless it is compact"
+            check_policy(self.connection, self.topic, why, "or correct the topic's name")
+        return may_run(self.connection, self.connector)
 
     def read(self) -> StoredOffsets:
         """Connect reads what was aborted too, unless it copies exactly once: both views must agree."""
@@ -84,7 +85,7 @@ class TopicStore:
         return bool(topics.partition_counts(self.connection, [self.topic]))
 
     def _doubts(self) -> tuple[Note, ...]:
-        others = [name for name in topics.list_topics(self.connection) if _OFFSETS_TOPICS.fullmatch(name)]
+        others = [name for name in topics.list_topics(self.connection) if OFFSETS_TOPICS.fullmatch(name)]
         if not others:
             return ()
         text = f"{self.topic} is not there yet, and {', '.join(others)} is: see that source_alias is MirrorMaker 2's."

@@ -12,6 +12,7 @@ from ..._control.connect_rest import ConnectRest
 from ..._model import connect_offsets
 from ..._model.errors import DamagedRecord, InvalidInput
 from ..._model.failure_kinds import FailureKind
+from ..._model.notes import Note
 from ..._model.option_names import option_name
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
@@ -38,12 +39,13 @@ class RestStore:
         """What the connector calls the source."""
         return self.policy.source_alias
 
-    def check(self) -> None:
+    def check(self) -> tuple[Note, ...]:
         """The worker answers, and the connector is STOPPED, and goes by the same policy."""
         connect_rest.check_worker(self.rest)
         # Asked for its settings, a worker says at once that there is no such connector. It may have no status yet.
         self._check_policy(connect_rest.read_config(self.rest, self.connector))
         connect_rest.wait_until_stopped(self.rest, self.connector)
+        return ()
 
     def read(self) -> StoredOffsets:
         """What the worker tells of this source's partitions."""

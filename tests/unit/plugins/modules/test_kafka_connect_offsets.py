@@ -61,6 +61,11 @@ def test_check_mode_says_the_same_and_saves_nothing(hand_over, tmp_path):
 def test_the_method_chooses_the_store(hand_over, monkeypatch):
     hand_over()
     assert type(hand_over.asked[1]).__name__ == "TopicStore"
+    for topic in ("mm2-offsets.src.internal", "mm2-offsets-src-internal"):
+        hand_over(offsets_topic=topic)
+        assert hand_over.asked[1].worker_group == "src-mm2"
+    hand_over(offsets_topic="connect-offsets", worker_group="connect-cluster")
+    assert hand_over.asked[1].worker_group == "connect-cluster"
     hand_over(method="rest", rest={"url": "http://127.0.0.1:1"})
     assert type(hand_over.asked[1]).__name__ == "RestStore"
 
@@ -69,6 +74,7 @@ def test_the_method_chooses_the_store(hand_over, monkeypatch):
     ("options", "said"),
     [
         ({"method": "rest", "rest": {"url": "http://127.0.0.1:1"}, "worker_group": "w"}, "are for method topic"),
+        ({"offsets_topic": "connect-offsets"}, "Set worker_group to the group.id of these workers"),
         ({"replicator": {"topic_rename_format": "${topic}.copy"}}, "Correct replication_policy"),
         ({"state": "rolled_back"}, "r.json"),
     ],

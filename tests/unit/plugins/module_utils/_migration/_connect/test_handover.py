@@ -44,8 +44,8 @@ class Stored:
     connector: str = "MirrorSourceConnector"
     source_alias: str = "src"
 
-    def check(self) -> None:
-        pass
+    def check(self) -> tuple[Note, ...]:
+        return ()
 
     def read(self) -> StoredOffsets:
         return StoredOffsets(dict(self.offsets), self.misplaced)

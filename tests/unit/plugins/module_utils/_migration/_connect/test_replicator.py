@@ -100,7 +100,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., tuple[replicator
         selection: Selection = EVERYTHING,
         position: str = "agree",
     ) -> tuple[replicator.Offsets, list[Note]]:
-        monkeypatch.setattr(replicator, "running_workers", lambda _connection: ["connect-cluster"])
+        monkeypatch.setattr(replicator, "may_run", lambda *_whom: (Note(NoteKind.CONNECTOR_MAY_RUN, "look"),))
         monkeypatch.setattr(replicator, "stored_by", lambda *_asked: replicator.Stored(stored, 0))
         monkeypatch.setattr(replicator, "consumed_by", lambda *_asked: group)
         notes: list[Note] = []
@@ -136,12 +136,13 @@ def test_nobody_is_told_to_stop_a_connector_whose_position_is_not_asked_for(stop
 
 
 def test_a_group_that_the_user_may_not_describe_does_not_end_a_hand_over(monkeypatch):
-    listed = [mock.Mock(group="connect-cluster", protocol_type="connect")]
+    listed = [mock.Mock(group=name, protocol_type="connect") for name in ("denied", "running", "stopped")]
     monkeypatch.setattr(stores.groups, "list_groups", lambda _connection, surely: listed)
 
     def read_groups(_connection, _names, skip_denied=False):
         assert skip_denied
-        return {}
+        return {name: mock.Mock(has_members=name == "running") for name in ("running", "stopped")}
 
     monkeypatch.setattr(stores.groups, "read_groups", read_groups)
-    assert stores.running_workers(CLUSTER) == []
+    (note,) = stores.may_run(CLUSTER, "mirror")
+    assert note.text == "Connect runs on destination cluster d:1 (running): see that mirror is stopped there."

@@ -28,8 +28,8 @@ class Stored:
     def __init__(self) -> None:
         self.offsets = {ORDERS: 9, PINGS: 7}
 
-    def check(self) -> None:
-        pass
+    def check(self) -> tuple[()]:
+        return ()
 
     def read(self) -> StoredOffsets:
         return StoredOffsets(dict(self.offsets))
