@@ -37,9 +37,9 @@ options:
         them. It then looks whether somebody still writes. Only O(topics), O(topic_patterns), O(exclude_topic_patterns),
         O(on_lockout), O(on_still_written), O(idle_wait) and O(receipt) apply besides. Nothing asks O(source). Give the same
         cluster. Set C(sync.topic.acls.enabled) of MirrorMaker 2 to C(false) first, or it copies the fence to its destination.
-      - V(lifted) removes the ACLs that V(fenced) has made with this O(receipt), and no others. If O(topics) or
-        O(topic_patterns) are given, it removes only those of these topics. Notes name the ACLs that stay, and what else
-        denies writing to O(topics).
+      - V(lifted) removes the ACLs that V(fenced) has made with this O(receipt), and no others. If O(topics),
+        O(topic_patterns) or O(exclude_topic_patterns) are given, it removes only those of the topics that they select.
+        Notes name the ACLs that stay, and what else denies writing to O(topics).
     type: str
     choices: [promoted, planned, applied, rolled_back, fenced, lifted]
     default: promoted

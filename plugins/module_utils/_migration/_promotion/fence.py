@@ -27,7 +27,7 @@ from ..._model.policies import OnLockout, OnStillWritten
 from ..._model.progress import first_of
 from ..._model.promotion import check_selection
 from ..._model.records import TopicPartition, every_partition
-from ..._model.selection import Selection, name_hint
+from ..._model.selection import Selection, matches, name_hint
 from ..._model.topic_plan import ADD, AclChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt
 from ..._model.visible_text import quoted
@@ -215,7 +215,7 @@ def _transactions(undecided: t.Sequence[UndecidedRecords]) -> t.Iterator[tuple[s
 def not_lifted(
     cluster: Connection, selection: Selection, receipt: PromotionReceipt
 ) -> tuple[dict[Acl, bool], list[Note]]:
-    """The ACLs of the receipt that stay when the fence is lifted from the selected topics; none stay where none are selected.
+    """The ACLs of the receipt that stay when the fence is lifted from the selected topics; without a selection, none.
 
     The notes are of these, and of what else denies writing to the topics that are named. Raises NotFound for a topic that is
     named, but that neither the fence nor the cluster has.
@@ -230,8 +230,10 @@ def not_lifted(
             cluster=str(cluster),
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, sorted(fenced))}",
         )
-    has_selection = selection.topics or selection.topic_patterns
-    chosen = selection.select_topics(fenced).names if has_selection else fenced
+    if selection.topics or selection.topic_patterns:
+        chosen: t.Collection[str] = selection.select_topics(fenced).names
+    else:  # the user has fenced them on purpose: only his own patterns leave something out
+        chosen = {name for name in fenced if not matches(name, selection.exclude_topic_patterns or ())}
     stays = {acl: before for acl, before in receipt.acls.items() if acl.name not in chosen}
     told = [
         ("These ACLs of the fence stay, because their topics are not selected", sorted(stays)),
