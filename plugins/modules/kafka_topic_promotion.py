@@ -30,7 +30,8 @@ options:
       - V(promoted) decides what to change, and changes it.
       - V(planned) decides what to change, writes it to O(plan), and changes nothing on the clusters.
       - V(applied) makes the changes in O(plan). It fails, and writes nothing, if a topic that the plan changes is not
-        what it was when the plan was made.
+        what it was when the plan was made, or if the ACLs in the plan would by now lock clients out (O(on_lockout)) or
+        let everybody in.
       - V(rolled_back) restores the settings and ACLs that O(receipt) says were there before the first promotion. It
         leaves alone what somebody else has changed since. Added partitions stay, because Kafka cannot remove them.
       - V(fenced) denies O(principals) to write to the selected topics of O(destination), and O(read_principals) to read

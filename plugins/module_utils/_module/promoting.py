@@ -51,7 +51,8 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         else:
             made_by = "kafka_topic_promotion with state: planned"
             planned = files.parsed_required(path, topic_plan.from_json, "topics", made_by)
-            plan, notes = promote.check_expected(source, destination, planned, receipt), ()
+            on_lockout = OnLockout(params["on_lockout"])
+            plan, notes = promote.check_expected(source, destination, planned, receipt, on_lockout), ()
         after = topic_plan.to_json(plan)
         # A round without news keeps the file: it says what the last round with news has decided.
         is_new = decides and after != before and (not applies or plan.changes or before is None)

@@ -12,6 +12,7 @@ from ..._control.acl_requests import create_acls, delete_acls, list_acls
 from ..._control.configs import alter_topic_configs
 from ..._control.creation import Creation
 from ..._control.topic_changes import add_partitions
+from ..._model.acls import Acl, acls_text
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connection import Connection
 from ..._model.errors import Refused
@@ -19,15 +20,15 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_done
 from ..._model.mapping import Mapping
 from ..._model.new_topics import is_as_made, is_same_value
-from ..._model.policies import OnFewerPartitions
+from ..._model.policies import OnFewerPartitions, OnLockout
 from ..._model.promotion import CommittedTopics, PromotionOptions, check_selection
 from ..._model.records import every_partition
 from ..._model.selection import Selection
-from ..._model.topic_plan import ADD, REMOVE, SettingChange, TopicChange, TopicPlan
+from ..._model.topic_plan import ADD, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
 from .. import topic_making
 from ..file_clusters import check_cluster, keeps_rollback, plan_again
-from . import survey, topic_decisions, trial
+from . import lockout, survey, topic_decisions, trial
 from .survey import TopicState
 
 Save = t.Callable[[PromotionReceipt], None]
@@ -66,11 +67,12 @@ def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -
 
 
 def check_expected(
-    source: Connection, destination: Connection, plan: TopicPlan, receipt: PromotionReceipt
+    source: Connection, destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, on_lockout: OnLockout
 ) -> TopicPlan:
     """What is left to do of a plan that was reviewed. Raises Refused where the destination is not what the plan expects.
 
     receipt: of earlier runs; what a run that was killed has done of this plan already is what it has noted there.
+    on_lockout: whether an ACL may be the first one on its resource by now.
     """
     remedy = plan_again()
     check_cluster("plan", ClusterIdentity(plan.source_id), source, remedy)
@@ -86,9 +88,28 @@ def check_expected(
         if not (change.action == ADD and change.acl in acls_now)
         and not (change.action == REMOVE and change.acl not in acls_now)
     ]
+    _check_access(destination, acls, acls_now, on_lockout)
     remaining = dataclasses.replace(plan, topics=tuple(left), acls=tuple(acls))
     trial.check(destination, remaining)
     return remaining
+
+
+def _check_access(
+    destination: Connection, changes: t.Iterable[AclChange], acls_now: frozenset[Acl], on_lockout: OnLockout
+) -> None:
+    """Raise Refused where these changes now lock clients out or let everybody in, since other ACLs have gone meanwhile."""
+    added = [each.acl for each in changes if each.action == ADD]
+    removed = [each.acl for each in changes if each.action == REMOVE]
+    is_open = bool(added or removed) and survey.may_be_open(destination, acls_now)
+    lockout.check_first_acls(added, acls_now, is_open, on_lockout, str(destination))
+    if only := lockout.only_acls(removed, acls_now.difference(removed).union(added), is_open):
+        raise Refused(
+            f"ACLs would be removed that others stood beside when the promotion was planned: {acls_text(only)}",
+            cluster=str(destination),
+            why=lockout.OPEN,
+            remedy=_AGAIN,
+            kind=FailureKind.DESTINATION_CHANGED,
+        )
 
 
 def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> PromotionReceipt:

@@ -73,7 +73,7 @@ def promote(run_module, monkeypatch, tmp_path):
 
         monkeypatch.setattr(use_case, "promotion_receipt", lambda _destination, known: known or PromotionReceipt("D"))
         monkeypatch.setattr(use_case, "plan_promotion", planned)
-        monkeypatch.setattr(use_case, "check_expected", lambda _source, _destination, made, _receipt: made)
+        monkeypatch.setattr(use_case, "check_expected", lambda _source, _destination, made, _receipt, _on_lockout: made)
         monkeypatch.setattr(use_case, "apply_plan", carried_out)
         monkeypatch.setattr(undone, "plan_undo", lambda *_given: UNDO)
         monkeypatch.setattr(undone, "undo_promotion", lambda _destination, made, save: save(made.receipt))

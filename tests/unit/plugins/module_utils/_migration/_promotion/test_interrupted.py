@@ -20,10 +20,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import to
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic, is_as_made
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import Acls, OnFewerPartitions, Settings
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    Acls,
+    OnFewerPartitions,
+    OnLockout,
+    Settings,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import PromotionOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from tests.support.identities import known_by_id
@@ -121,6 +127,7 @@ def clusters(monkeypatch):
 
     monkeypatch.setattr(survey, "take_survey", take_survey)
     monkeypatch.setattr(survey, "topic_states", lambda connection, names: its(connection).states(names))
+    monkeypatch.setattr(survey, "may_be_open", lambda _connection, _acls: False)
     monkeypatch.setattr(trial, "check", lambda *_args: None)
     monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse())
     monkeypatch.setattr(promote.topics, "cluster_id", lambda connection: "S" if connection is SOURCE else "D")
@@ -161,8 +168,8 @@ class Run:
         promote.apply_plan(DESTINATION, planned, self.receipt(), self.save)
         return planned
 
-    def apply(self, plan):
-        left = promote.check_expected(SOURCE, DESTINATION, plan, self.receipt())
+    def apply(self, plan, on_lockout=OnLockout.FAIL):
+        left = promote.check_expected(SOURCE, DESTINATION, plan, self.receipt(), on_lockout)
         promote.apply_plan(DESTINATION, left, self.receipt(), self.save)
         return left
 
@@ -369,6 +376,29 @@ def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
     destination.topics = first
     run.apply(plan)
     assert destination.state() == PROMOTED
+
+
+def test_a_plan_is_refused_whose_acls_lock_out_or_open_since_others_have_gone(clusters, monkeypatch):
+    monkeypatch.setattr(survey, "may_be_open", lambda _connection, _acls: True)
+    source, destination = clusters
+    run = Run(destination)
+    others = [acl(name, "DESCRIBE")._replace(principal="User:app") for name in ("new", "old")]
+    source.acls.update(others)
+    destination.acls.update(others)
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+    destination.acls.remove(others[0])
+    with pytest.raises(Refused, match="ACLs would lock clients out: ALLOW READ on TOPIC new") as refused:
+        run.apply(plan)
+    assert refused.value.kind is FailureKind.ACL_LOCKOUT
+    only_removes = dataclasses.replace(plan, acls=tuple(each for each in plan.acls if each.action == "remove"))
+    destination.acls.remove(others[1])
+    with pytest.raises(
+        Refused, match="stood beside when the promotion was planned: ALLOW WRITE on TOPIC old"
+    ) as refused:
+        run.apply(only_removes)
+    assert refused.value.kind is FailureKind.DESTINATION_CHANGED
+    run.apply(plan, OnLockout.ADD)
+    assert destination.acls == PROMOTED[1]
 
 
 class TestAnotherRunCreatesTheTopicToo:
