@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._model.acls import DENY, Acl
+from .._model.acls import DENY, OPERATIONS, Acl
 from .._model.connection import Connection
 from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
@@ -23,11 +23,7 @@ from .topics import broker_ids
 ANY = 1
 _RESOURCES = {2: "TOPIC", 3: "GROUP", 5: "TRANSACTIONAL_ID"}
 _PATTERNS = {3: "LITERAL", 4: "PREFIXED"}
-_OPERATIONS = {
-    2: "ALL", 3: "READ", 4: "WRITE", 5: "CREATE", 6: "DELETE", 7: "ALTER", 8: "DESCRIBE", 9: "CLUSTER_ACTION",
-    10: "DESCRIBE_CONFIGS", 11: "ALTER_CONFIGS", 12: "IDEMPOTENT_WRITE", 13: "CREATE_TOKENS", 14: "DESCRIBE_TOKENS",
-    15: "TWO_PHASE_COMMIT",
-}  # fmt: skip
+_OPERATIONS = dict(enumerate(OPERATIONS, 2))
 _PERMISSIONS = {2: "DENY", 3: "ALLOW"}
 _CODES = {name: code for names in (_RESOURCES, _PATTERNS, _OPERATIONS, _PERMISSIONS) for code, name in names.items()}
 _FIELDS = (

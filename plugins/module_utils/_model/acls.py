@@ -13,6 +13,10 @@ from .progress import first_of
 TOPIC, GROUP, TRANSACTIONAL_ID = "TOPIC", "GROUP", "TRANSACTIONAL_ID"
 LITERAL, PREFIXED = "LITERAL", "PREFIXED"
 ALLOW, DENY = "ALLOW", "DENY"
+OPERATIONS = (  # in the order of the codes of org.apache.kafka.common.acl.AclOperation
+    "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS",
+    "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
+)  # fmt: skip
 EVERY = "*"  # as the name of a literal resource: all of its type
 _NAMED = 5  # ACLs that a message names
 
@@ -43,10 +47,21 @@ def acls_text(acls: t.Iterable[Acl]) -> str:
 
 
 def check_principal(text: str, told: str) -> None:
-    """Raise InvalidInput for what is no principal with its type, such as User:billing. told: where it comes from."""
+    """Raise InvalidInput for what is no principal with its type, such as User:billing. told: where it comes from.
+
+    Kafka compares every letter and blank, and would take an ACL for user:billing, which is about nobody.
+    """
     kind, _colon, name = text.partition(":")
-    if not kind or not name:
-        raise InvalidInput(f"{told} is no principal", remedy="give it with its type, such as User:billing")
+    if (
+        not kind
+        or not name
+        or kind != kind.strip()
+        or name != name.strip()
+        or (kind != "User" and kind.lower() == "user")
+    ):
+        is_part = "=" in text and "," not in text  # of a distinguished name
+        hint = "; Ansible splits a text at commas, so give a principal with a comma in a list" if is_part else ""
+        raise InvalidInput(f"{told} is no principal", remedy=f"give it with its type, such as User:billing{hint}")
 
 
 def acl_from(row: t.Any) -> Acl:
@@ -56,6 +71,8 @@ def acl_from(row: t.Any) -> Acl:
         raise ValueError(f"{acl.resource} is not TOPIC, GROUP or TRANSACTIONAL_ID")
     if acl.pattern not in (LITERAL, PREFIXED):
         raise ValueError(f"{acl.pattern} is not LITERAL or PREFIXED")
+    if acl.operation not in OPERATIONS:
+        raise ValueError(f"{acl.operation} is no operation of an ACL")
     if acl.permission not in (ALLOW, DENY):
         raise ValueError(f"{acl.permission} is not ALLOW or DENY")
     return acl
