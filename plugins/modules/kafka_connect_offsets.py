@@ -112,9 +112,10 @@ options:
       - What to do if keys of the connector are in a partition where Connect does not look for them, have other bytes
         than Connect writes, or hold no offset. Scripts write such keys. Connect ignores them, takes the wrong one of
         two, or stops.
-      - V(fail) writes nothing at all, and fails.
-      - V(remove) deletes the keys. To delete records of the offsets topic, the module sets its C(cleanup.policy) to
-        C(compact,delete) for a moment, which needs the ACLs TOPIC ALTER_CONFIGS and DELETE.
+      - V(fail) writes nothing at all, and fails. A rollback that has nothing to restore does not look.
+      - V(remove) deletes the keys. The receipt does not have them, so a rollback does not restore them. To delete records
+        of the offsets topic, the module sets its C(cleanup.policy) to C(compact,delete) for a moment, which needs the ACLs
+        TOPIC ALTER_CONFIGS and DELETE.
     type: str
     choices: [fail, remove]
     default: fail
@@ -219,12 +220,13 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     )
     source, destination = options.both_clusters(params)
     policy = _policy(params)
+    on_misplaced = OnMisplaced(params["on_misplaced"])
     store = _store(params, destination, policy)
     save = files.saver(path, file.to_json, file.from_json, check=module.check_mode)
     with files.locked(path):
         receipt = use_case.receipt_of(store, destination, files.parsed(path, file.from_json))
         if rolling_back:
-            outcome = use_case.take_back(store, receipt, options.selection(params), save)
+            outcome = use_case.take_back(store, receipt, options.selection(params), on_misplaced, save)
         else:
             task = use_case.Handover(
                 source,
@@ -232,7 +234,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
                 _replicator(params, source, destination),
                 policy,
                 options.selection(params),
-                OnMisplaced(params["on_misplaced"]),
+                on_misplaced,
                 OnRewind(params["on_rewind"]),
             )
             outcome = use_case.hand_over(task, store, receipt, save)

@@ -24,7 +24,7 @@ from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection
 from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, stopped_at
-from .stores import Store, check_read_back, check_stopped
+from .stores import Store, StoredOffsets, check_read_back, check_stopped
 
 Save = t.Callable[[ConnectReceipt], None]
 
@@ -88,18 +88,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     offsets = _chosen(task, stopped_at(task.source, replicator, task.selection, notes), notes)
     stored = store.read()
     notes += stored.notes
-    if stored.misplaced and task.on_misplaced == OnMisplaced.FAIL:
-        partition, key = stored.misplaced[0]
-        raise Refused(
-            f"Connect cannot use {counted(len(stored.misplaced), 'key')} of the connector (in a partition where "
-            "it does not look, or "
-            "without an offset); "
-            f"the first is {key!r}",
-            **partition._asdict(),
-            why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
-            remedy=f"set {option_name('on_misplaced')} to remove",
-            kind=FailureKind.POSITIONS_UNCLEAR,
-        )
+    _check_misplaced(stored, task.on_misplaced)
     before = {partition: stored.offsets.get(partition) for partition in offsets}
     known, receipt = receipt, receipt.confirmed(stored.offsets)
     after = _after(task.on_rewind, offsets, stored.offsets, receipt)
@@ -127,8 +116,27 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     return done
 
 
-def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save: Save | None) -> HandoverOutcome:
-    """Store what was there before the hand-over of the selected topics of the receipt, nothing included."""
+def _check_misplaced(stored: StoredOffsets, on_misplaced: OnMisplaced) -> None:
+    """Raise Refused where keys mislead the connector, and must not be removed."""
+    if stored.misplaced and on_misplaced is OnMisplaced.FAIL:
+        partition, key = stored.misplaced[0]
+        raise Refused(
+            f"Connect cannot use {counted(len(stored.misplaced), 'key')} of the connector (in a partition where "
+            f"it does not look, or without an offset); the first is {key!r}",
+            **partition._asdict(),
+            why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
+            remedy=f"set {option_name('on_misplaced')} to remove",
+            kind=FailureKind.POSITIONS_UNCLEAR,
+        )
+
+
+def take_back(
+    store: Store, receipt: ConnectReceipt, selection: Selection, on_misplaced: OnMisplaced, save: Save | None
+) -> HandoverOutcome:
+    """Store what was there before the hand-over of the selected topics of the receipt, nothing included.
+
+    Raises Refused before anything is written. Keys that mislead the connector matter only where something is written.
+    """
     selection.check_words()
     topics_known = {entry.partition.topic for entry in receipt.entries}
     Holder("in the receipt").check_named("topic", selection.topics, topics_known)
@@ -157,18 +165,21 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
         for partition, entry in concerned.items()
     }
     changes = {partition: offset for partition, offset in after.items() if before[partition] != offset}
+    misplaced = stored.misplaced if changes else ()
+    if changes:
+        _check_misplaced(stored, on_misplaced)
     cleared = receipt.merged(
         entry._replace(written=None, after=entry.before) for entry in concerned.values() if entry.written is not None
     )
     if save is not None and cleared != receipt:  # also after a run that was killed before it has saved
         if changes:  # until it is known that they are stored, they do not count as copied since
             save(receipt.merged(concerned[partition].undoing() for partition in changes))
-            store.write(changes, ())
+            store.write(changes, misplaced)
             check_read_back(store, changes)
         save(cleared)
     notes += excluded(topics=chosen.left_out)
     notes += selection.unused("topics", topics_known, "in the receipt")
-    return HandoverOutcome(before, after, len(changes), notes=tuple(notes))
+    return HandoverOutcome(before, after, len(changes), misplaced, tuple(notes))
 
 
 def _entry(partition: TopicPartition, offset: int, stored: int | None, earlier: ConnectEntry | None) -> ConnectEntry:

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -85,8 +86,8 @@ class Run:
         )
         return hand_over(task, self.store, self.receipt, None if check else self.save)
 
-    def take_back(self) -> handover.HandoverOutcome:
-        return take_back(self.store, self.receipt, Selection(), self.save)
+    def take_back(self, check: bool = False, on_misplaced: OnMisplaced = OnMisplaced.FAIL) -> handover.HandoverOutcome:
+        return take_back(self.store, self.receipt, Selection(), on_misplaced, None if check else self.save)
 
 
 @pytest.fixture
@@ -153,7 +154,9 @@ def test_a_rollback_that_was_killed_before_it_was_saved_is_saved_by_the_next_one
     its = run({FIRST: 50}, {FIRST: 40})
     its.hand_over()
     with pytest.raises(KeyboardInterrupt):
-        take_back(its.store, its.receipt, Selection(), mock.Mock(side_effect=[None, KeyboardInterrupt]))
+        take_back(
+            its.store, its.receipt, Selection(), OnMisplaced.FAIL, mock.Mock(side_effect=[None, KeyboardInterrupt])
+        )
     assert its.store.offsets == {FIRST: 40}
     assert its.take_back().written == 0
     assert its.receipt.entries == (ConnectEntry(FIRST, 40, None, 40),)
@@ -317,10 +320,26 @@ def test_keys_that_mislead_are_refused_or_removed(run):
     its = run({FIRST: 50}, {FIRST: 50}, misplaced)
     with pytest.raises(Refused, match="Connect cannot use 1 key of the connector"):
         its.hand_over()
-    predicted = its.hand_over(check=True, on_misplaced="remove")
+    predicted = its.hand_over(check=True, on_misplaced=OnMisplaced.REMOVE)
     assert predicted.misplaced == its.store.misplaced == misplaced
-    assert its.hand_over(on_misplaced="remove") == predicted
+    assert its.hand_over(on_misplaced=OnMisplaced.REMOVE) == predicted
     assert its.store.misplaced == ()
+
+
+def test_a_rollback_refuses_keys_that_mislead_before_it_writes_or_removes_them(run):
+    its = run({FIRST: 50}, {FIRST: 40})
+    its.hand_over()
+    its.store.misplaced = misplaced = ((TopicPartition("mm2-offsets.src.internal", 3), b"key"),)
+    saved = its.saved
+    for check in (True, False):
+        with pytest.raises(Refused, match="Connect cannot use 1 key of the connector"):
+            its.take_back(check=check)
+    assert (its.store.offsets, its.saved) == ({FIRST: 50}, saved)
+    predicted = its.take_back(check=True, on_misplaced=OnMisplaced.REMOVE)
+    assert its.take_back(on_misplaced=OnMisplaced.REMOVE) == predicted and predicted.misplaced == misplaced
+    assert (its.store.offsets, its.store.misplaced) == ({FIRST: 40}, ())
+    its.store.misplaced = misplaced  # nothing is written any more
+    assert its.take_back().misplaced == ()
 
 
 def test_only_selected_topics_are_handed_over(run):

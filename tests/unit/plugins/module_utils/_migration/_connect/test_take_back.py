@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
     ConnectReceipt,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
@@ -51,7 +52,7 @@ class Stored:
 )
 def test_only_the_selected_topics_are_restored(selection, restored):
     store, saved = Stored(), []
-    outcome = take_back(store, RECEIPT, selection, saved.append)
+    outcome = take_back(store, RECEIPT, selection, OnMisplaced.FAIL, saved.append)
     assert (outcome.after, outcome.written) == (restored, len(restored))
     assert store.offsets == {ORDERS: 9, PINGS: 7, **restored}
     if saved:
@@ -64,4 +65,4 @@ def test_only_the_selected_topics_are_restored(selection, restored):
 
 def test_a_topic_that_was_not_handed_over_is_refused():
     with pytest.raises(NotFound, match=r"topic order is not in the receipt: there .*did you mean orders\?"):
-        take_back(Stored(), RECEIPT, Selection(topics=("order",)), None)
+        take_back(Stored(), RECEIPT, Selection(topics=("order",)), OnMisplaced.FAIL, None)
