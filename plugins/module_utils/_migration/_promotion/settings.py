@@ -70,9 +70,16 @@ def check_known_settings(wanted: t.Mapping[str, Wanted], options: PromotionOptio
 
 
 def setting_changes(
-    wanted: Wanted, own: t.Mapping[str, str], hidden: t.Collection[str], options: PromotionOptions
+    wanted: Wanted,
+    own: t.Mapping[str, str],
+    hidden: t.Collection[str],
+    options: PromotionOptions,
+    source_hidden: t.Collection[str] = (),
 ) -> dict[str, SettingChange]:
-    """What changes at a topic that sets own; hidden are settings whose values the broker does not tell, which stay."""
+    """What changes at a topic that sets own; hidden are settings whose values the broker does not tell, which stay.
+
+    source_hidden: the same of the source, which sets them: they are not the destination's alone.
+    """
     if options.settings is Settings.NONE:
         return {}
     changes = {
@@ -85,7 +92,7 @@ def setting_changes(
         changes |= {
             name: SettingChange(value, None, DEFAULT)
             for name, value in own.items()
-            if name not in wanted.values and name not in hidden and not matches(name, stays)
+            if name not in {*wanted.values, *hidden, *source_hidden} and not matches(name, stays)
         }
     return dict(sorted(changes.items()))
 

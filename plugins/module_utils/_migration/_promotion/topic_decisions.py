@@ -167,7 +167,8 @@ def _existing(
         Note(NoteKind.SETTING_LEFT_ALONE, f"{name}: the brokers hide the value of {setting}, which is left alone.")
         for setting in sorted(hidden)
     ]
-    changes = settings.setting_changes(wanted, destination_state.configs.own, destination_state.configs.hidden, options)
+    now = destination_state.configs
+    changes = settings.setting_changes(wanted, now.own, now.hidden, options, source_state.configs.hidden)
     its_id = destination_state.topic_id
     return TopicChange(name, source, destination_state.partitions, after, None, changes, topic_id=its_id)
 

@@ -227,3 +227,13 @@ def test_fewer_partitions_grow_only_as_asked_for(choice, is_empty, after):
     assert change.after == after and change.grows == (after == 3)
     assert ("Groups that read it: billing." in notes[0].text) == (after == 3)
     assert notes[0].kind is (NoteKind.PARTITIONS_GROW if after == 3 else NoteKind.PARTITIONS_DIFFER)
+
+
+def test_what_the_source_sets_but_hides_is_not_reset():
+    destination = topic(segment_ms="7", retention_ms="5")
+    change, notes = planned(topic(hidden=["segment.ms"]), destination, settings=Settings.EXACT)
+    assert change.settings.keys() == {"retention.ms"}
+    assert [note.kind for note in notes] == [NoteKind.SETTING_LEFT_ALONE]
+    override = (Override((".*",), {"segment.ms": "9"}),)
+    change, _notes = planned(topic(hidden=["segment.ms"]), destination, settings=Settings.EXACT, overrides=override)
+    assert change.settings["segment.ms"].after == "9"
