@@ -78,6 +78,7 @@ class NoteKind(enum.StrEnum):
     PARTITIONS_DIFFER = "partitions_differ"
     PARTITIONS_GROW = "partitions_grow"
     PARTITIONS_STAY = "partitions_stay"
+    KEEPS_LESS = "keeps_less"
     SETTING_LEFT_ALONE = "setting_left_alone"
     ACL_LOCKOUT = "acl_lockout"
     ACL_CHANGED = "acl_changed"

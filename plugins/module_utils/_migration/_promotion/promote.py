@@ -9,7 +9,7 @@ import typing as t
 
 from ..._control import groups, positions, topics
 from ..._control.acl_requests import create_acls, delete_acls, list_acls
-from ..._control.configs import alter_topic_configs
+from ..._control.configs import TopicConfigs, alter_topic_configs
 from ..._control.creation import Creation
 from ..._control.topic_changes import add_partitions
 from ..._model.acls import Acl, acls_text
@@ -20,7 +20,9 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_done
 from ..._model.mapping import Mapping
 from ..._model.new_topics import is_as_made, is_same_value
+from ..._model.notes import Note, NoteKind
 from ..._model.policies import OnFewerPartitions, OnLockout
+from ..._model.progress import first_of
 from ..._model.promotion import CommittedTopics, PromotionOptions, check_selection
 from ..._model.records import every_partition
 from ..._model.selection import Selection
@@ -28,10 +30,11 @@ from ..._model.topic_plan import ADD, REMOVE, AclChange, SettingChange, TopicCha
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
 from .. import topic_making
 from ..file_clusters import check_cluster, keeps_rollback, plan_again
-from . import lockout, survey, topic_decisions, trial
+from . import lockout, settings, survey, topic_decisions, trial
 from .survey import TopicState
 
 Save = t.Callable[[PromotionReceipt], None]
+_NAMED = 10  # topics that a note names
 _AGAIN = "plan the promotion again, and review what has changed"
 
 
@@ -54,8 +57,8 @@ def plan_promotion(
     planned = topic_decisions.decide_topics(
         surveyed, mapping, options, _use(destination, surveyed, options), str(destination)
     )
-    trial.check(destination, planned.plan)
-    return planned
+    new_configs = trial.check(destination, planned.plan)
+    return planned._replace(notes=(*planned.notes, *_kept_less(destination, surveyed, planned.plan, new_configs)))
 
 
 def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -> PromotionReceipt:
@@ -156,6 +159,35 @@ def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOpt
         empty_topics(destination, counts),
         {name: readers for name, readers in readers_of(destination, fewer).items() if readers},
     )
+
+
+def _kept_less(
+    destination: Connection, surveyed: survey.Survey, plan: TopicPlan, new_configs: t.Mapping[str, TopicConfigs]
+) -> list[Note]:
+    """Notes of settings with which new topics keep fewer records than the source's, or others fewer than they hold now."""
+    reasons: dict[str, list[str]] = {}
+    counts: dict[str, int] = {}
+    for change in plan.topics:
+        before, after = surveyed.source[change.source].configs.effective, dict[str, str | None]()
+        if change.before is not None:
+            before = surveyed.destination[change.topic].configs.effective
+            after |= before | {name: setting.after for name, setting in change.settings.items()}
+        elif change.topic in new_configs:
+            after |= new_configs[change.topic].effective
+        for name in settings.kept_less(before, after):
+            if change.before is None:
+                reason = f"{name} is {after[name]} on new topics, and {before[name]} at the source"
+            else:
+                reason = f"{name} becomes {_shown(after[name])} on topics that hold records, and is {before[name]}"
+                counts[change.topic] = change.before
+            reasons.setdefault(reason, []).append(change.topic)
+    empty = empty_topics(destination, counts) if counts else frozenset()
+    held = {reason: [name for name in names if name not in empty] for reason, names in reasons.items()}
+    return [
+        Note(NoteKind.KEEPS_LESS, f"Fewer records are kept or taken, because {reason}: {first_of(names, _NAMED)}.")
+        for reason, names in held.items()
+        if names
+    ]
 
 
 def empty_topics(connection: Connection, counts: t.Mapping[str, int]) -> frozenset[str]:

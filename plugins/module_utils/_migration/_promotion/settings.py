@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 from ..._model.errors import InvalidInput, Refused
@@ -18,6 +19,7 @@ from ..._model.selection import matches
 from ..._model.topic_plan import DEFAULT, OVERRIDE, SOURCE, SettingChange
 
 _NAMED = 5  # topics that a message names
+_POLICY = "cleanup.policy"
 
 
 class Wanted(t.NamedTuple):
@@ -95,6 +97,28 @@ def setting_changes(
             if name not in {*wanted.values, *hidden, *source_hidden} and not matches(name, stays)
         }
     return dict(sorted(changes.items()))
+
+
+def kept_less(before: t.Mapping[str, str], after: t.Mapping[str, str | None]) -> list[str]:
+    """The settings with which a topic keeps or takes fewer records than before, as far as both are known.
+
+    before, after: the defaults included; None for a default that nobody knows, which counts as less.
+    """
+    old = before.get(_POLICY, "")
+    new = "compact,delete" if after.get(_POLICY) is None else str(after[_POLICY])
+    is_known = bool(old) and _POLICY in after
+    less = [_POLICY] if is_known and any(word in new and word not in old for word in ("compact", "delete")) else []
+    limits = ("retention.bytes", "retention.ms") if "delete" in old and "delete" in new else ()
+    return less + [
+        name
+        for name in ("max.message.bytes", *limits)
+        if name in before and name in after and _limit(after[name]) < _limit(before[name])
+    ]
+
+
+def _limit(value: str | None) -> float:
+    number = 0 if value is None else int(value)
+    return math.inf if number < 0 else number
 
 
 def check_overrides(overrides: t.Sequence[Override], topics: t.Collection[str]) -> None:

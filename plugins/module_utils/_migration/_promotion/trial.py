@@ -9,6 +9,7 @@ import itertools
 from ..._control import topic_changes
 from ..._control.abilities import Ability
 from ..._control.acl_requests import missing_cluster_acls
+from ..._control.configs import TopicConfigs
 from ..._control.permissions import not_offered
 from ..._control.topic_changes import Refusal
 from ..._model.connection import Connection
@@ -19,8 +20,11 @@ from .. import topic_making
 from .settings import check_replicas
 
 
-def check(destination: Connection, plan: TopicPlan) -> None:
-    """Raise NotAuthorized that names every missing ACL, Refused that names what the brokers would not take, or BrokerError."""
+def check(destination: Connection, plan: TopicPlan) -> dict[str, TopicConfigs]:
+    """The settings that new topics would have, as far as the user may know them.
+
+    Raises NotAuthorized that names every missing ACL, Refused that names what the brokers would not take, or BrokerError.
+    """
     wanted = to_create(plan)
     if any(each.action == ADD and each.acl.pattern != "LITERAL" for each in plan.acls):
         for need in not_offered(destination, Ability.PREFIXED_ACLS):
@@ -43,6 +47,7 @@ def check(destination: Connection, plan: TopicPlan) -> None:
     )
     for topic, found in topic_making.unwritable(wanted, trial).items():
         check_replicas(topic, found.in_sync, found.replicas, True, str(destination))
+    return dict(trial.configs)
 
 
 def to_create(plan: TopicPlan) -> dict[str, NewTopic]:

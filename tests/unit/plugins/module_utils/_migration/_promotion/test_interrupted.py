@@ -128,7 +128,7 @@ def clusters(monkeypatch):
     monkeypatch.setattr(survey, "take_survey", take_survey)
     monkeypatch.setattr(survey, "topic_states", lambda connection, names: its(connection).states(names))
     monkeypatch.setattr(survey, "may_be_open", lambda _connection, _acls: False)
-    monkeypatch.setattr(trial, "check", lambda *_args: None)
+    monkeypatch.setattr(trial, "check", lambda *_args: {})
     monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse())
     monkeypatch.setattr(promote.topics, "cluster_id", lambda connection: "S" if connection is SOURCE else "D")
     known_by_id(monkeypatch, lambda connection: "S" if connection is SOURCE else "D")
@@ -399,6 +399,31 @@ def test_a_plan_is_refused_whose_acls_lock_out_or_open_since_others_have_gone(cl
     assert refused.value.kind is FailureKind.DESTINATION_CHANGED
     run.apply(plan, OnLockout.ADD)
     assert destination.acls == PROMOTED[1]
+
+
+def test_settings_with_which_records_go_are_noted(clusters, monkeypatch):
+    source, destination = clusters
+    source.topics |= {
+        "new": (1, {"retention.ms": "-1", "cleanup.policy": "delete"}, None),
+        "old": (1, {"retention.ms": "6", "cleanup.policy": "delete"}, None),
+    }
+    defaults = {"retention.ms": "604800000", "cleanup.policy": "delete"}
+    monkeypatch.setattr(trial, "check", lambda *_args: {"new": TopicConfigs(defaults, {})})
+    destination.topics["old"] = (1, {"retention.ms": "8", "cleanup.policy": "compact,delete"}, "id-0")
+
+    def noted():
+        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS)
+        return [note.text for note in planned.notes if note.kind is NoteKind.KEEPS_LESS]
+
+    why = "Fewer records are kept or taken, because retention.ms"
+    at_source = f"{why} is 604800000 on new topics, and -1 at the source: new."
+    assert noted() == [at_source]  # the other topic is empty
+    monkeypatch.setattr(promote, "empty_topics", lambda *_asked: frozenset())
+    assert noted() == [at_source, f"{why} becomes 6 on topics that hold records, and is 8: old."]
+    source.topics["old"] = (1, {"cleanup.policy": "delete"}, None)
+    assert noted() == [at_source, f"{why} becomes the default on topics that hold records, and is 8: old."]
+    destination.topics["old"] = source.topics["old"]
+    assert noted() == [at_source]
 
 
 class TestAnotherRunCreatesTheTopicToo:

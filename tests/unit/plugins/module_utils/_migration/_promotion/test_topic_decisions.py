@@ -3,6 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import kept_less
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import (
     TopicUse,
@@ -237,3 +238,29 @@ def test_what_the_source_sets_but_hides_is_not_reset():
     override = (Override((".*",), {"segment.ms": "9"}),)
     change, _notes = planned(topic(hidden=["segment.ms"]), destination, settings=Settings.EXACT, overrides=override)
     assert change.settings["segment.ms"].after == "9"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "less"),
+    [
+        ({"retention.ms": "-1"}, {"retention.ms": "5"}, ["retention.ms"]),
+        ({"retention.ms": "5"}, {"retention.ms": "-1"}, []),
+        ({"retention.ms": "5"}, {"retention.ms": None}, ["retention.ms"]),
+        (
+            {"retention.bytes": "9", "retention.ms": "9"},
+            {"retention.bytes": "8", "retention.ms": "9"},
+            ["retention.bytes"],
+        ),
+        ({"max.message.bytes": "9"}, {"max.message.bytes": "8"}, ["max.message.bytes"]),
+        ({"cleanup.policy": "compact"}, {"cleanup.policy": "delete"}, ["cleanup.policy"]),
+        ({"cleanup.policy": "delete"}, {"cleanup.policy": "compact,delete"}, ["cleanup.policy"]),
+        ({"cleanup.policy": "compact,delete"}, {"cleanup.policy": "compact"}, []),
+        ({"cleanup.policy": "compact"}, {"cleanup.policy": None}, ["cleanup.policy"]),
+        ({"cleanup.policy": "compact", "retention.ms": "9"}, {"cleanup.policy": "compact", "retention.ms": "8"}, []),
+        ({"retention.ms": "9"}, {}, []),
+    ],
+)
+def test_settings_that_keep_or_take_fewer_records(before, after, less):
+    policy = {"cleanup.policy": "delete"}
+    assert kept_less(policy | before, policy | after) == less
+    assert kept_less({}, after) == kept_less(before, {}) == []
