@@ -140,7 +140,9 @@ class LastWords:
         if self.moves:
             where = " with the new names" if self.source == self.destination else self.run.at_destination
         back = f" To roll back, stop them, and run {self.command_back()[0]}." if committed.get("receipt") else ""
-        return f"{first} the consumers{where}.{back}"
+        # It cannot know whether the last run was stopped before it had compared what it has written.
+        again = ", because nothing is left to write. If the last run was stopped before its end, run it again first"
+        return f"{first} the consumers{where}{again if self.dry_run and not leaves_out else ''}.{back}"
 
     def _given(self, **variables: str) -> str:
         """How a command gives variables of the role."""

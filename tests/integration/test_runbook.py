@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -24,14 +25,16 @@ def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination,
     assert f"Run-book: {controller.directory}/wave-1/runbook.md" in planned.output
     assert f"{orders}           1            1                 0" in book and "who | when" in book
 
+    place = Path(re.search("Run every command in `(.*)`", book)[1])
     commands = [line for line in book.splitlines() if line.startswith("ansible-playbook ")]
     returns = [line for line in commands if ".return_groups " in line]
     (migrate,) = [line for line in commands if "group_migration_phase=migrate" in line and "--check" not in line]
     assert "group_migration_stop_timeout=120" in migrate and "group_migration_wait_for_replication=60" in migrate
 
     def play(line):
-        _program, playbook, _i, _inventory, *words = shlex.split(line)
-        done(controller.run(playbook, *(re.sub("^@", f"@{controller.directory}/", word) for word in words)))
+        _program, playbook, _i, inventory, *words = shlex.split(line)
+        assert (place / inventory).resolve() == controller.inventory
+        done(controller.run(playbook, *(re.sub("^@", f"@{place}/", word) for word in words)))
         return playbook.rpartition(".")[2]
 
     done_in_order = []

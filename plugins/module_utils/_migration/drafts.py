@@ -11,7 +11,7 @@ from .._matching.evidence import Anchor, Decision
 from .._model.errors import InvalidInput
 from .._model.group_state import CommittedOffset, open_text
 from .._model.known_names import is_repartition_topic
-from .._model.mapping import Mapping
+from .._model.mapping import NO_PREFIXES, Mapping
 from .._model.match_on import EVERYTHING, MatchOn
 from .._model.option_names import option_name, ways
 from .._model.plan import Copied, Evidence, PlanEntry, SourcePosition
@@ -212,15 +212,13 @@ def or_excluded(topic: str, *remedies: tuple[str, str]) -> str:
     return ways(*remedies) or f"exclude {topic} in exclude_topic_patterns"
 
 
-def missing_at_destination(topic: str) -> str:
-    """That the topic does not exist there, and what to do."""
+def missing_at_destination(topic: str, has_policy: bool = False) -> str:
+    """That the topic does not exist there, and what to do. has_policy: whether a policy has named it."""
     # Whoever creates a topic that has another name there waits for ever, because nothing fills it.
-    prefixed = ways(
-        (
-            "replication_policy",
-            "if MirrorMaker 2 copies it to a topic with a prefix, set replication_policy; otherwise ",
-        )
-    )
+    wrong = "if MirrorMaker 2 copies it to a topic with a prefix, set replication_policy; otherwise "
+    if has_policy:
+        wrong = "if MirrorMaker 2 copies it to a topic of another name, correct replication_policy; otherwise "
+    prefixed = ways(("replication_policy", wrong))
     return (
         f"topic {topic} does not exist at the destination: {prefixed}create it and let the replication tool fill it, map it in "
         "topic_map, or exclude it in exclude_topic_patterns"
@@ -249,7 +247,9 @@ def without_records(
                 "exclude_topic_patterns"
             )
         else:
-            detail = missing_at_destination(draft.partition.topic)
+            detail = missing_at_destination(
+                draft.partition.topic, mapping is not None and mapping.prefixes != NO_PREFIXES
+            )
             detail += mapping.hint_of_own(draft.source_partition.topic) if mapping else ""
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     if source_count != destination_count:

@@ -39,7 +39,8 @@ def begin_run(module: Module) -> dict[str, t.Any]:
     notes = []
     if gone is not None:
         process = process_clause(gone.process, gone.host, gone.started)
-        text = f"The last run in {directory} ended without releasing it: {process}. This run takes it over."
+        who = "A run without --check takes" if module.check_mode else "This run takes"
+        text = f"The last run in {directory} ended without releasing it: {process}. {who} it over."
         notes.append(Note(NoteKind.RUN_TAKEN_OVER, text))
     return _result(module, mine, changed=changed, notes=notes)
 

@@ -101,7 +101,10 @@ def words(phase="migrate", *, destination="cloud", returns=False, **more):
         # A dry run that finds nothing to do asks for no other run.
         (
             words(plan={**PLANNED, "changed": False}, commit={**COMMITTED, "changed": False}, dry_run=True),
-            f"start the consumers at the destination. {BACK}",
+            (
+                "start the consumers at the destination, because nothing is left to write. If the last run was "
+                f"stopped before its end, run it again first. {BACK}"
+            ),
         ),
         (
             words("sync", commit=COMMITTED, readiness={"not_ready": ["billing"]}),
