@@ -46,6 +46,7 @@ def test_a_round_and_then_a_cut_over(source, destination, orders, controller):
     commit(source, orders, {(orders, 0): 70, (orders, 1): 80})
     dry = done(controller.migrate_groups("--check", groups=[orders], phase="cut_over"))
     assert f"These groups would be cut over: {orders}." in dry.output and "Consumers may start" not in dry.output
+    assert "not ready" not in dry.output, dry.output
     last = done(controller.migrate_groups(groups=[orders], phase="cut_over", watch_start=1))
     assert f"0 of 1 groups have members at the destination. Not started: {orders}." in last.output
     assert last.changed == dry.changed and f"Consumers may start at the destination: {orders}." in last.output
