@@ -22,6 +22,8 @@ from ansible.module_utils.common.validation import (
     check_type_list,
 )
 
+from ..module_utils._model.addresses import HIDDEN
+from ..module_utils._model.connection import may_be_shown
 from ..module_utils._model.visible_text import visible_name
 
 Option = t.Mapping[str, t.Any]
@@ -107,15 +109,15 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
             value = takes(value)
         except (TypeError, ValueError):
             dictionary = f"Give {'a list of dictionaries' if kind == 'list' else 'a dictionary'} with {_keys(option)}"
-            yield f"{place} is {_shown(value, option)}. {dictionary if 'options' in option else give}."
+            yield f"{place} is {_shown(value, option, place)}. {dictionary if 'options' in option else give}."
             return
         if kind in ("int", "float") and value < 0:
             yield f"{place} is {given}. Give 0 or more."
     elif isinstance(value, list | dict):
-        yield f"{place} is {_shown(value, option)}. Give one text."
+        yield f"{place} is {_shown(value, option, place)}. Give one text."
         return
     elif _is_read_by_yaml(value, option):
-        yield f"{place} is {_shown(value, option)}, and no text. Put it in quotes if it is a name."
+        yield f"{place} is {_shown(value, option, place)}, and no text. Put it in quotes if it is a name."
         return
     yield from _strange(value, option, place)
     if kind == "list":
@@ -140,7 +142,7 @@ def _strange(value: t.Any, option: Option, place: str) -> Lines:
     choices = option.get("choices", [])
     if choices and not isinstance(value, list) and value not in choices:
         texts = [str(choice) for choice in choices]
-        yield f"{place} is {_shown(value, option)}.{did_you_mean(value, texts)} The choices are {', '.join(texts)}."
+        yield f"{place} is {_shown(value, option, place)}.{did_you_mean(value, texts)} The choices are {', '.join(texts)}."
 
 
 def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines:
@@ -157,14 +159,16 @@ def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines
         yield from of_value(value[key], known[key], f"{place}{': ' if ', entry ' in place else '.'}{key}")
 
 
-def _shown(value: t.Any, option: Option) -> str:
-    """A value as a message shows it: what it is where it has parts, since one of them may be a secret."""
+def _shown(value: t.Any, option: Option, place: str) -> str:
+    """A value as a message shows it: what it is where it has parts, because one of them may be a secret."""
     if isinstance(value, list):
         return "a list"
     if isinstance(value, dict):
         return "a dictionary"
     if option.get("type") == "dict":
         return "no dictionary"
+    if not may_be_shown(place.rpartition(".")[2], str(value)):
+        return HIDDEN
     return str(value).lower() if isinstance(value, bool) else visible_name(str(value)) or "empty"
 
 

@@ -17,11 +17,14 @@ from .faults import faults_of, raise_any
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MECHANISMS = (*PASSWORD_MECHANISMS, "OAUTHBEARER")
-# What may be meant by options that have few values. Anything else may be a secret in the wrong place, and is never shown.
+# What may be meant by options that have few values, or only numbers. Anything else may be a secret in the wrong place, and is
+# never shown.
 _MEANT = {
     "security_protocol": re.compile("|".join(PROTOCOLS), re.IGNORECASE),
     "sasl_mechanism": re.compile("|".join((*_MECHANISMS, "GSSAPI", "KERBEROS", "AWS_MSK_IAM")), re.IGNORECASE),
     "aws_region": re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]{1,2}"),
+    "request_timeout": re.compile("[-+0-9.]+"),
+    "ssl_check_hostname": re.compile("true|false|yes|no|on|off|[01tfyn]", re.IGNORECASE),
 }
 ALIASES = {
     "sasl_plain_username": "sasl_username",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import traceback
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
@@ -76,10 +77,18 @@ class Module(AnsibleModule):
     def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
         """As Ansible's, which also calls it for the options that it refuses itself."""
         msg = "\n".join(filter(None, [msg, *self._further_refusals(), self.closing]))
+        msg = "\n".join(map(visible, self._masked(msg).split("\n")))
+        # Ansible shows a traceback only where the user has asked for it, and would make it of the exception, which holds the
+        # message as it was.
+        exc = sys.exception()
+        trace = self._masked("".join(traceback.format_exception(exc) if exc else traceback.format_stack()))
+        super().fail_json(msg, exception=trace, **self._with_invocation(for_people(result)))
+
+    def _masked(self, text: str) -> str:
+        """Without what shown() does not show of the options."""
         for value in sorted(hidden(self.params, self.argument_spec), key=len, reverse=True):
-            msg = str(msg).replace(value, HIDDEN)
-        msg = "\n".join(map(visible, msg.split("\n")))
-        super().fail_json(msg, **self._with_invocation(for_people(result)))
+            text = text.replace(value, HIDDEN)
+        return text
 
     def _further_refusals(self) -> list[str]:
         """What Ansible refuses of the options, but for the first: it says that one alone."""

@@ -118,7 +118,7 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
     assert "kafka_cluster of host misspelt has no bootstrap_servers." in output
     assert "kafka_cluster of host nowhere has no bootstrap_servers." in output
     assert "kafka_cluster of host undefined has no value: 'none_of_these' is undefined." in output
-    assert "Host wrong: kafka_cluster.security_protocol is SASL_SLL. Did you mean SASL_SSL?" in output
+    assert "Host wrong: kafka_cluster.security_protocol is ***. Did you mean SASL_SSL?" in output
     assert "Host wrong: kafka_cluster.client_config is a list. Give a dictionary." in output and "s3cret" not in output
     assert "kafka_cluster of host right" not in output and "missing required arguments" not in output
     assert (

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from ansible.module_utils._internal import _traceback
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_offsets
@@ -52,6 +53,8 @@ CASES = {
     "a password as region": (
         {**OAUTH, "oauth_client_id": None, "oauth_client_secret": None, "aws_region": SECRET}, "aws_region is not the name",
     ),
+    "a password as number": ({**NOWHERE, "request_timeout": SECRET}, "request_timeout"),
+    "a password as truth value": ({**NOWHERE, "ssl_check_hostname": SECRET}, "ssl_check_hostname"),
     "a wrong number": ({**NOWHERE, "request_timeout": "soon", "password": SECRET}, "request_timeout"),
 }  # fmt: skip
 
@@ -119,6 +122,14 @@ def test_what_is_misplaced_is_refused_by_its_name_and_not_shown(run_module, tmp_
     cluster, said = CASES[name]
     result = run_module(kafka_group_offsets, cluster=cluster, groups=["g"], snapshot=str(tmp_path / "s.json"))
     assert result["failed"] and said in result["msg"]
+    assert SECRET not in json.dumps(result).upper().replace("TOPSECRET-CLIENT", "")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_traceback_shows_what_is_misplaced(run_module, tmp_path, name, monkeypatch):
+    monkeypatch.setattr(_traceback, "_is_traceback_enabled", lambda _event: True)
+    result = run_module(kafka_group_offsets, cluster=CASES[name][0], groups=["g"], snapshot=str(tmp_path / "s.json"))
+    assert "kafka_group_offsets.py" in result["exception"]
     assert SECRET not in json.dumps(result).upper().replace("TOPSECRET-CLIENT", "")
 
 

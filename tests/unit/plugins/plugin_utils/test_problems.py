@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     playbooks,
     role_options,
 )
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import of_clusters, of_play
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import cluster_options, of_clusters, of_play
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._waves import read_waves
 
 GOOD = HostCluster(("bootstrap_servers",))
@@ -255,11 +255,11 @@ def test_values_of_a_cluster_that_no_module_takes_are_told_with_their_host():
     assert list(of_play(given(), inventory(cloud=cloud), hosts=["cloud"])) == [
         "Host cloud: kafka_cluster.bootstrap_servers is a dictionary. Give a list of texts.",
         (
-            "Host cloud: kafka_cluster.security_protocol is SASL_SLL. Did you mean SASL_SSL? "
+            "Host cloud: kafka_cluster.security_protocol is ***. Did you mean SASL_SSL? "
             "The choices are PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."
         ),
         "Host cloud: kafka_cluster.sasl_plain_username is a list. Give one text.",
-        "Host cloud: kafka_cluster.request_timeout is soon. Give a number.",
+        "Host cloud: kafka_cluster.request_timeout is ***. Give a number.",
         "Host cloud: kafka_cluster.client_config is a list. Give a dictionary.",
     ]
 
@@ -288,7 +288,7 @@ def test_a_fault_of_one_key_of_a_cluster_hides_none_of_its_others_and_none_of_an
         "kafka_cluster of host onprem has the key sasl_pasword, which does not exist",
         "kafka_cluster of host onprem has the key colour, which does not exist",
         "Host onprem: kafka_cluster.security_protocol is sasl_ssl",
-        "Host onprem: kafka_cluster.request_timeout is soon",
+        "Host onprem: kafka_cluster.request_timeout is ***",
         "cluster onprem: bootstrap server 'broker1' is not of the form host:port",
         "cluster onprem: client_config holds log_cb, which the collection sets itself",
         "kafka_cluster.ssl_cafile of host cloud has no value: 'files' is undefined",
@@ -662,6 +662,17 @@ def test_a_playbook_s_values_have_types_too():
 def test_what_has_a_password_in_it_is_not_shown(values):
     wrong = given("replicator_handover", replicator_handover_rest=values)
     assert "hunter2" not in str(list(of_play(wrong, BOTH)))
+
+
+# But for addresses, which a message has to name.
+@pytest.mark.parametrize("key", sorted({*cluster_options()} - {"bootstrap_servers", "name"}))
+@pytest.mark.parametrize("value", ["hunter2secret", ["hunter2secret"]])
+def test_no_key_of_a_cluster_shows_a_misplaced_secret(key, value):
+    values = {"bootstrap_servers": ["broker1:9092"], key: value}
+    lines = list(of_play(given(), inventory(cloud=HostCluster(tuple(values), values=values)), hosts=["cloud"]))
+    assert "hunter2secret" not in str(lines)
+    if key in ("security_protocol", "request_timeout", "ssl_check_hostname"):
+        assert f"kafka_cluster.{key} is " in lines[0]
 
 
 def test_values_as_the_command_line_gives_them_are_right():
