@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import os
 import typing as t
@@ -44,7 +45,15 @@ def write_report(module: Module, outcome: RunOutcome, made: t.Callable[[], run_r
         files.check_writable(path)
     texts = {name: files.read(os.path.join(folder, name)) for name in NAMES if name in params["files"]}
     present = {name: text for name, text in texts.items() if text is not None}
+    others = [name for name in present if params["state"] == "ended" and name in outcome.not_made]
+    for name in others:
+        del present[name]
     migration = read_files(present, folder, OnMismatch(params["on_mismatch"]))
+    if others:
+        why = (
+            f"This run ended before it had made a plan. So the report leaves out {', '.join(others)} of an earlier run."
+        )
+        migration = dataclasses.replace(migration, left_out=(*migration.left_out, why))
     logs = _logs(params, migration)
     last = None if outcome.results or params["state"] == "ended" else _last_run(paths[RUN], outcome, migration)
     run = last or made()

@@ -71,6 +71,17 @@ class RunOutcome:
         return self.results.get("plan", {})
 
     @property
+    def not_made(self) -> frozenset[str]:
+        """The files of the directory that are an earlier run's, because this one has ended before it made them.
+
+        A round that fails is about the groups of the round before it.
+        """
+        if "plan" not in self.results or "digest" in self.planned or self.phase in ("apply", "sync"):
+            return frozenset()
+        taken = self.results.get("snapshot") or {"failed": True}
+        return frozenset(["plan.json", "report.json", *(["snapshot.json"] if taken.get("failed") else [])])
+
+    @property
     def committed(self) -> Result:
         """The result of the step that has committed, or rolled back."""
         return self.results.get("commit") or self.results.get("rollback", {})

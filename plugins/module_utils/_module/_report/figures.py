@@ -108,15 +108,16 @@ class GroupPartition(t.NamedTuple):
         return NOT_COUNTED if self.verdict is Verdict.SAFE and self.repeats is None else offset_text(self.repeats)
 
 
-def group_partitions(files: MigrationFiles, rolled_back: SelectionLists | None = None) -> list[GroupPartition]:
+def group_partitions(files: MigrationFiles, of_receipt: SelectionLists | None = None) -> list[GroupPartition]:
     """Every group-partition that this run is about, by name: those of the plan, else of the snapshot, else of the receipt.
 
-    rolled_back: the selection of a rollback, which is about these lines of the receipt alone. One that is refused has none.
+    of_receipt: the selection of a run that is about these lines of the receipt alone, such as a rollback. One that a rollback
+    refuses has none.
     """
-    if rolled_back is not None:
+    if of_receipt is not None:
         return [
             _noted(entry)
-            for entry in sorted(selected_entries(files.receipt, rolled_back) or (), key=lambda entry: entry.key)
+            for entry in sorted(selected_entries(files.receipt, of_receipt) or (), key=lambda entry: entry.key)
         ]
     noted = files.receipt.by_key if files.receipt is not None else {}
     if files.plan is not None:

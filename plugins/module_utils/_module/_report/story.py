@@ -85,7 +85,8 @@ class Story:
 
 def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) -> Story:
     """What is to be told of these files, and of the logs that they are about."""
-    rows = tuple(placed(group_partitions(files, occasion.selection if occasion.is_rollback else None), logs))
+    is_of_receipt = occasion.is_rollback or (files.plan is None and files.snapshot is None)
+    rows = tuple(placed(group_partitions(files, occasion.selection if is_of_receipt else None), logs))
     total = totals(files, rows, occasion.selection)
     level, headline = _headline(files, occasion, total)
     not_taken = [] if occasion.is_rollback or files.snapshot is None else left_out(files.snapshot.left_out)
@@ -133,6 +134,8 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
     if occasion.failure:
         earlier = f" as planned, and {total.earlier:,} by earlier runs" if total.earlier else ""
         failed = "The run failed, and changed no committed offset." if occasion.written == 0 else "The run failed."
+        if files.plan is None:
+            return "bad", f"{failed} It has made no plan."
         return "bad", f"{failed} {written:,} of {size} committed{occasion.at_the_destination}{earlier}."
     if files.plan is None and files.receipt is None:
         return (

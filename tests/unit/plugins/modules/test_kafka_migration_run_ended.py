@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import Lease
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
+from tests.support.reported import ENTRIES, entry, texts_of
 
 # Bytes that are no text: a run that fails because a file is damaged needs its history, too.
 CONTENTS = {"plan.json": b"plan", "receipt.json": b"\xff damaged"}
@@ -388,3 +389,32 @@ def test_a_dry_run_leaves_the_status_as_it_is(keep, known):
     before = known.read_text()
     keep("sync", failed=True, check=True, status=str(known))
     assert known.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("results", "groups", "way_back"),
+    [
+        ({"snapshot": {"failed": True, "msg": "no broker answers"}}, ["orders-app"], False),
+        ({"snapshot": {"failed": True, "msg": "no broker answers"}}, ["billing"], True),
+        (
+            {"snapshot": {"changed": True}, "topics": {"failed": True, "msg": "no ACL", "failure": {}}},
+            ["orders-app"],
+            False,
+        ),
+    ],
+)
+def test_a_run_that_fails_before_its_plan_does_not_report_the_plan_of_another(keep, home, results, groups, way_back):
+    texts = texts_of(ENTRIES[:2], committed=True)
+    if "changed" in results["snapshot"]:
+        texts["snapshot.json"] = texts_of([entry("orders-app", "orders", 0)])["snapshot.json"]
+    for name, text in texts.items():
+        (home / name).write_text(text)
+    its = {"role": "group_migration", "source": "onprem", "destination": "cloud", "on_mismatch": "leave_out"}
+    result = keep(report=True, results={**results, "plan": {}}, selection={"groups": groups}, **its)
+    ticket = (home / "report.md").read_text().replace("\\", "")
+    assert result["headline"] == "The run failed, and changed no committed offset. It has made no plan."
+    assert "Nothing was verified." in ticket and "verified |" in ticket and "SHA-256" not in ticket
+    assert ("streamshift.kafka.rollback" in ticket) is way_back
+    others = "" if "changed" in results["snapshot"] else "snapshot.json, "
+    assert f"leaves out {others}plan.json, report.json of an earlier run" in ticket
+    assert "Not there" not in ticket
