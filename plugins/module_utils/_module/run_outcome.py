@@ -10,7 +10,7 @@ import typing as t
 from .._model.history import ROUND_PHASES
 from .._model.notes import NoteKind
 from .._model.run_record import VERIFYING, Failure, RunRecord, Step
-from .._model.visible_text import names_text
+from .._model.visible_text import names_text, visible_name
 
 Result = t.Mapping[str, t.Any]
 # Of a round, only what it has written is worth keeping: snapshot and plan differ in each.
@@ -113,6 +113,18 @@ class RunOutcome:
             *(f"{group}: left out, because it is in use{self.at_source}." for group in self.left_at_source),
             *(f"{group}: left out, because it is in use{self.at_destination}." for group in active),
         ]
+
+    @property
+    def left_alone(self) -> dict[str, list[str]]:
+        """The groups of which a commit or a rollback has left an offset alone on purpose, each with the lines that say why.
+
+        A group that was migrated earlier, and has consumed since, has none.
+        """
+        return {
+            group: [line for line in self.committed.get("left_out", ()) if line.startswith((f"{name} ", f"{name}: "))]
+            for group in self.committed.get("kept_groups", ())
+            for name in [visible_name(group)]
+        }
 
     @property
     def left_out(self) -> list[str]:

@@ -5,21 +5,25 @@
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 
 from ..._model.option_names import option_name, ways
-from ..._model.progress import counted
+from ..._model.progress import counted, first_names
 from ..._model.verdicts import Verdict
-from .figures import WRITTEN, State
+from .figures import WRITTEN, GroupPartition, State
 from .migration_files import MigrationFiles
 from .occasion import Occasion
 from .recorded import selected_entries
 from .totals import Totals
 
 _KEEP_RECEIPT = "Keep receipt.json: without it, nothing can be rolled back."
+_NAMED = 20  # more groups than these are not named
 _SAME_PLAYBOOK = "the same playbook again, with all of its variables"
 
 
-def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], str]:
+def next_steps(
+    files: MigrationFiles, occasion: Occasion, total: Totals, rows: t.Iterable[GroupPartition]
+) -> tuple[tuple[str, ...], str]:
     """What to do next, and the command for it, empty for none."""
     again = occasion.command_again()
     if occasion.is_rollback and occasion.failure:
@@ -33,7 +37,7 @@ def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tupl
         else f"Start the consumers{occasion.at_the_source}, or {'return' if occasion.returns else 'migrate'} again."
     )
     if occasion.is_rollback:
-        return (undone,), ""
+        return _after_rollback(undone, occasion, total, rows), ""
     if total.objected:
         return (f"Follow the remedies of the verification's findings, then run {_SAME_PLAYBOOK}.",), again
     if files.plan is None:
@@ -47,7 +51,7 @@ def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tupl
         return tuple(filter(None, (steps, others))), again
     if total.states[State.NOT_COMMITTED] and occasion.phase == "plan":
         return _to_apply(files, occasion)
-    if occasion.left_out:
+    if occasion.left_out or occasion.why_left_alone:
         return _without_left_out(occasion, total), again
     if total.states[State.NOT_COMMITTED]:
         return ("Run the playbook to commit these offsets.",), again
@@ -56,9 +60,22 @@ def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tupl
     return (f"Start {occasion.its_consumers}. {_KEEP_RECEIPT}",), ""
 
 
+def _after_rollback(
+    undone: str, occasion: Occasion, total: Totals, rows: t.Iterable[GroupPartition]
+) -> tuple[str, ...]:
+    """What to do after a rollback: the consumers of groups that it has left alone go on where they are."""
+    kept = sorted({row.group for row in rows if row.state in WRITTEN})
+    if not kept:
+        return (undone,)
+    stay = f"Not rolled back: {first_names(kept, _NAMED)}. Let their consumers go on{occasion.at_the_destination}."
+    return (stay, f"For the other groups: {undone}") if total.states[State.ROLLED_BACK] else (stay,)
+
+
 def _without_left_out(occasion: Occasion, total: Totals) -> tuple[str, ...]:
-    """What to do where groups were left out because they were in use."""
+    """What to do where groups were left out because they were in use, or left alone on purpose."""
     then = f"Stop the consumers of the groups that were left out, and run {_SAME_PLAYBOOK}."
+    if not occasion.left_out:
+        then = f"If the groups that were left out are to move, too, follow the exceptions, and run {_SAME_PLAYBOOK}."
     if not _any_stand(total):
         return (then,)
     start = f"Start {occasion.its_consumers}, but not those of the groups that were left out: see the exceptions."

@@ -36,7 +36,7 @@ class State(enum.StrEnum):
     ROLLED_BACK = "rolled back"
     UNCHANGED = "unchanged"  # the destination had it already
     NOT_COMMITTED = "not committed"
-    LEFT_ALONE = "left alone"  # there is no offset to commit
+    LEFT_ALONE = "left alone"  # there is no offset to commit, or the commit has left the group alone on purpose
     EARLIER = "committed by an earlier run"  # this plan has no offset for it
 
 

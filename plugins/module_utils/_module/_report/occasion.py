@@ -56,7 +56,7 @@ class Occasion:
     by name. failure: the message that ended the run. files: the names of those that the report is about. ran_by: the person,
     or what else has started the run. steps: as long as they have taken, in their order. written: how many committed offsets
     the run has changed, None where not known. left_out: a line for each group that was left out because it was in use.
-    unused_rules: what was said of rules and patterns that match nothing.
+    left_alone: see RunOutcome. unused_rules: what was said of rules and patterns that match nothing.
     """
 
     directory: str
@@ -74,6 +74,7 @@ class Occasion:
     files: t.Sequence[str] = NAMES
     written: int | None = None
     left_out: t.Sequence[str] = ()
+    left_alone: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     unused_rules: t.Sequence[str] = ()
 
     @property
@@ -98,6 +99,11 @@ class Occasion:
     def had_nothing_to_do(self) -> bool:
         """Whether the run has succeeded, and found everything at the destination as it is planned."""
         return self.written == 0 and not self.failure
+
+    @property
+    def why_left_alone(self) -> list[str]:
+        """The lines of left_alone."""
+        return [line for lines in self.left_alone.values() for line in lines]
 
     @property
     def verified_nothing(self) -> bool:

@@ -86,7 +86,13 @@ class Story:
 def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) -> Story:
     """What is to be told of these files, and of the logs that they are about."""
     is_of_receipt = occasion.is_rollback or (files.plan is None and files.snapshot is None)
-    rows = tuple(placed(group_partitions(files, occasion.selection if is_of_receipt else None), logs))
+    made = group_partitions(files, occasion.selection if is_of_receipt else None)
+    rows = tuple(
+        row._replace(state=State.LEFT_ALONE)
+        if row.state is State.NOT_COMMITTED and row.group in occasion.left_alone
+        else row
+        for row in placed(made, logs)
+    )
     total = totals(files, rows, occasion.selection)
     level, headline = _headline(files, occasion, total)
     not_taken = [] if occasion.is_rollback or files.snapshot is None else left_out(files.snapshot.left_out)
@@ -94,14 +100,19 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         level = "warning" if level == "good" else level
         verb = "it is" if len(occasion.left_out) == 1 else "they are"
         headline = f"{headline[:-1]}, {counted(len(occasion.left_out), 'group')} left out because {verb} in use."
+    if occasion.why_left_alone and not occasion.failure:
+        level = "warning" if level == "good" else level
+        groups = counted(sum(map(bool, occasion.left_alone.values())), "group")
+        headline = f"{headline[:-1]}, {groups} left alone: see the exceptions."
     if not_taken and not occasion.failure:
         level = "warning" if level == "good" else level
         headline = f"{headline[:-1]}. Not all that was selected is in the snapshot: see the exceptions."
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
         names = occasion.source
-    more = [f"... and {counted(len(not_taken) - MOST_LEFT_OUT, 'more line')}"] if not_taken[MOST_LEFT_OUT:] else []
-    steps, command = directions.next_steps(files, occasion, total)
+    lines = [*occasion.why_left_alone, *(line for line in not_taken if line not in occasion.why_left_alone)]
+    more = [f"... and {counted(len(lines) - MOST_LEFT_OUT, 'more line')}"] if lines[MOST_LEFT_OUT:] else []
+    steps, command = directions.next_steps(files, occasion, total, rows)
     way_back, command_back = directions.way_back(occasion, total)
     return Story(
         title=f"Migration report: {names}" if names else "Migration report",
@@ -112,7 +123,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         logs=logs,
         rows=rows,
         totals=total,
-        left_out=(*occasion.left_out, *not_taken[:MOST_LEFT_OUT], *more),
+        left_out=(*occasion.left_out, *lines[:MOST_LEFT_OUT], *more),
         exceptions=tuple(_exceptions(rows)),
         no_exceptions=_no_exceptions(files, occasion, total),
         problems=tuple(_problems(files)),
@@ -146,7 +157,7 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
         return "bad", f"The verification objects to {total.objected:,} of {size}."
     if total.states[State.ROLLED_BACK] and not written:
         return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
-    if occasion.phase == "plan" or not written + total.states[State.UNCHANGED]:
+    if occasion.phase == "plan" or not (written + total.states[State.UNCHANGED] or occasion.left_alone):
         ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
         planned = f"Planned: {ready:,} of {size} can be committed, {_others(total, ready)}."
         return "warning" if blocked else "good", planned
@@ -215,10 +226,11 @@ def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
 def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> str:
     """What is said where everything is exact."""
     if occasion.is_rollback:
-        return "None: a rollback restores what was committed before, whatever was planned."
+        others = "Of the other groups, none" if any(total.states[state] for state in WRITTEN) else "None"
+        return f"{others}: a rollback restores what was committed before, whatever was planned."
     if files.plan is None:
         return "Not known: there is no plan."
-    if occasion.left_out or total.not_taken:
+    if occasion.left_out or occasion.why_left_alone or total.not_taken:
         return "Of the other groups, nothing is blocked, and no consumed record comes again."
     return f"None: nothing is blocked, and no consumed record comes again.{_absent(total)}"
 

@@ -40,9 +40,9 @@ def test_what_is_rolled_back_in_the_directory_of_a_return_is_a_return(run_module
     back.mkdir()
     (back / "receipt.json").write_text((migration / "receipt.json").read_text())
     asked = {"role": "group_migration", "phase": "rollback", "source": "cloud", "destination": "onprem"}
-    for folder, cluster in ((migration, "at the source"), (back, "on cloud")):
+    for folder, cluster in ((migration, "at the destination"), (back, "on onprem")):
         run_module(kafka_migration_run, state="reported", directory=str(folder), files=["receipt.json"], **asked)
-        assert f"Start the consumers {cluster}, or" in (folder / "report.md").read_text()
+        assert f"Let their consumers go on {cluster}." in (folder / "report.md").read_text()
 
 
 def test_check_mode_returns_the_same_and_writes_nothing(run_module, migration):

@@ -52,6 +52,18 @@ def test_how_many_offsets_a_run_has_changed(phase, results, written):
     assert RunOutcome(results, phase).written == written
 
 
+def test_groups_that_are_left_alone_have_the_lines_that_say_why():
+    lines = [
+        "billing orders-0: kept at 99 (on_rewind: keep)",
+        "billing: left as a whole",
+        "billing-eu orders-0: uncommitted",
+    ]
+    committed = {"kept_groups": ["billing", "fraud"], "left_out": lines}
+    for step in ("commit", "rollback"):
+        assert RunOutcome({step: committed}).left_alone == {"billing": lines[:2], "fraud": []}
+    assert RunOutcome({"commit": FAILED}).left_alone == {}
+
+
 def test_a_run_is_recorded_in_numbers_alone():
     results = {
         "snapshot": {"seconds": 0.5, "changed": True, "skipped_groups": ["billing"], "left_out": ["orders: excluded"]},

@@ -259,6 +259,36 @@ def test_the_report_of_a_rollback_is_about_what_was_selected_in_the_receipt_what
         markdown(made)
 
 
+def test_a_rollback_tells_nobody_to_start_the_consumers_of_groups_that_it_has_left_alone():
+    texts = texts_of(ENTRIES, committed=True)
+    line = "fraud orders-0: kept at offset 99 instead of 12 (on_rewind: keep)"
+    both = {"selection": {"groups": ["billing", "fraud"]}, "left_alone": {"fraud": [line]}}
+    story = told(rolled_back(texts, ["billing"]), ROLLBACK, **both)
+    assert story.headline == "Rolled back: 2 of 3 group-partitions of 2 groups, 1 group left alone: see the exceptions."
+    assert line in story.left_out and story.no_exceptions.startswith("Of the other groups, none: ")
+    assert story.next_steps == (
+        "Not rolled back: fraud. Let their consumers go on at the destination.",
+        "For the other groups: Start the consumers at the source, or migrate again.",
+    )
+    nothing = told({"receipt.json": texts["receipt.json"]}, ROLLBACK, **both)
+    assert nothing.next_steps == ("Not rolled back: billing, fraud. Let their consumers go on at the destination.",)
+
+
+def test_what_a_commit_has_left_alone_on_purpose_is_not_to_be_committed():
+    line = "billing orders-0: kept at offset 99 instead of 46 (on_rewind: keep)"
+    kept = told(texts_of(ENTRIES[:1]), left_alone={"billing": [line]}, written=0)
+    assert kept.headline == (
+        "Nothing to change: 0 of 1 group-partition of 1 group were committed before this run, 0 blocked, 1 not committed, "
+        "1 group left alone: see the exceptions."
+    )
+    assert kept.level == "warning" and kept.left_out == (line,) and kept.totals.states == {State.LEFT_ALONE: 1}
+    (step,) = kept.next_steps
+    assert step.startswith("If the groups that were left out are to move, too, follow the exceptions, and run ")
+    # A group that has consumed since its migration is as it should be.
+    goes_on = told(texts_of(ENTRIES[:1]), left_alone={"billing": []}, written=0)
+    assert goes_on.level == "good" and goes_on.next_steps[0].startswith("Start the consumers at the destination.")
+
+
 def test_after_a_rollback_the_way_back_is_the_playbook_of_the_migration():
     texts = rolled_back(texts_of(ENTRIES, committed=True), ["billing"])
     story = told(texts, ROLLBACK)
