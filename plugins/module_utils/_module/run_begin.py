@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import tempfile
 import typing as t
 
@@ -21,6 +23,7 @@ if t.TYPE_CHECKING:
     from .frame import Module
 
 _RECEIPT = "receipt.json"
+SCRATCH = ".kafka-migration"  # how the names of the temporary directories end
 
 
 def begin_run(module: Module) -> dict[str, t.Any]:
@@ -42,7 +45,12 @@ def begin_run(module: Module) -> dict[str, t.Any]:
         who = "A run without --check takes" if module.check_mode else "This run takes"
         text = f"The last run in {directory} ended without releasing it: {process}. {who} it over."
         notes.append(Note(NoteKind.RUN_TAKEN_OVER, text))
-    return _result(module, mine, changed=changed, notes=notes)
+    try:
+        return _result(module, mine, changed=changed, notes=notes)
+    except BaseException:  # nobody knows then that the directory is held
+        if not module.check_mode and (gone is None or gone.run != mine.run):
+            files.remove(os.path.join(directory, file.FILE))
+        raise
 
 
 def lease_of_run(params: dict[str, t.Any]) -> file.Lease:
@@ -100,14 +108,17 @@ def _result(
 def _scratch(directory: str, names: t.Iterable[str]) -> str:
     """A temporary directory of this user alone, with copies of those of the files that are there."""
     try:
-        scratch = tempfile.mkdtemp(suffix=".kafka-migration")
-        for name in names:
-            content = files.read_bytes(os.path.join(directory, name))
-            if content is not None:
-                with open(
-                    os.path.join(scratch, name), "xb", opener=lambda path, flags: os.open(path, flags, 0o600)
-                ) as copy:
-                    copy.write(content)
+        scratch = tempfile.mkdtemp(suffix=SCRATCH)
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(shutil.rmtree, scratch, ignore_errors=True)
+            for name in names:
+                content = files.read_bytes(os.path.join(directory, name))
+                if content is not None:
+                    with open(
+                        os.path.join(scratch, name), "xb", opener=lambda path, flags: os.open(path, flags, 0o600)
+                    ) as copy:
+                        copy.write(content)
+            on_failure.pop_all()
     except OSError as exc:
         what = "the temporary directory of a dry run cannot be made"
         remedy = "free space there, or set TMPDIR to another directory"

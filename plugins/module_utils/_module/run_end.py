@@ -27,7 +27,7 @@ from . import files
 from .history_folder import Kept, keep_files
 from .leases import check_lease
 from .report_writing import write_report
-from .run_begin import lease_of_run
+from .run_begin import SCRATCH, lease_of_run
 from .run_outcome import RunOutcome
 from .status_files import write_failure
 
@@ -41,31 +41,39 @@ _NO_REPORT = {"html": None, "markdown": None, "headline": None}
 def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     """-> the module's result. Whatever becomes of the report and of the history, the run ends as it would without them.
 
-    Where another run holds the directory, writes nothing. Raises InvalidInput for a negative keep and for what is no phase.
+    Where another run holds the directory, writes nothing. Raises InvalidInput for a negative keep, what is no phase, and a
+    scratch that no run has made.
     """
     params = module.params
-    if params["keep"] < 0:
-        raise InvalidInput(f"{option_name('keep')} is {params['keep']}", remedy="give 0, to keep nothing, or more")
-    history.folder_name(datetime.datetime.now(datetime.UTC), outcome.phase, ())  # whether it is a phase
+    if params["scratch"] is not None and not params["scratch"].endswith(SCRATCH):
+        raise InvalidInput(
+            f"{option_name('scratch')} is {params['scratch']}, which no run has made",
+            remedy="give what the begin of the run has returned",
+        )
     folder = files.absolute(params["directory"])
     run = lease_of_run(params).run
     made = functools.partial(run_record_of, module, outcome, time.time())
     said = [NOTHING_WRITTEN] if outcome.failed and outcome.has_written_nothing else []
     report: dict[str, t.Any] = _NO_REPORT
     kept = Kept(None)
-    if (params["report"] or params["keep"]) and os.path.isdir(folder) and not _is_of_another(folder, run):
-        try:
-            with files.locked(os.path.join(folder, history.FILES[0]), run):
-                report = _reported(module, outcome, made, said) if params["report"] else _NO_REPORT
-                kept = _kept(module, outcome, made, folder, said, with_report=report["html"] is not None)
-        except Locked as exc:
-            said.append(f"Warning: this run has neither a report nor a history. {exc}")
     notes: list[Note] = []
-    if outcome.failure is not None and (params["status"] or params["metrics"]):
-        notes += write_failure(module, outcome.phase, outcome.failure["msg"] or "the round has failed")
-    released = params["release"] and _release(folder, run, notes, check=module.check_mode)
-    if params["scratch"] is not None:
-        shutil.rmtree(params["scratch"], ignore_errors=True)
+    try:
+        if params["keep"] < 0:
+            raise InvalidInput(f"{option_name('keep')} is {params['keep']}", remedy="give 0, to keep nothing, or more")
+        history.folder_name(datetime.datetime.now(datetime.UTC), outcome.phase, ())  # whether it is a phase
+        if (params["report"] or params["keep"]) and os.path.isdir(folder) and not _is_of_another(folder, run):
+            try:
+                with files.locked(os.path.join(folder, history.FILES[0]), run):
+                    report = _reported(module, outcome, made, said) if params["report"] else _NO_REPORT
+                    kept = _kept(module, outcome, made, folder, said, with_report=report["html"] is not None)
+            except Locked as exc:
+                said.append(f"Warning: this run has neither a report nor a history. {exc}")
+        if outcome.failure is not None and (params["status"] or params["metrics"]):
+            notes += write_failure(module, outcome.phase, outcome.failure["msg"] or "the round has failed")
+    finally:  # also after a failure, because the lease would hold the directory as long as the playbook runs
+        if params["scratch"] is not None:
+            shutil.rmtree(params["scratch"], ignore_errors=True)
+        released = params["release"] and _release(folder, run, notes, check=module.check_mode)
     return {
         "changed": False,  # nothing depends on what this writes
         **{name: params[name] for name in ("role", "phase", "source", "destination", "directory")},

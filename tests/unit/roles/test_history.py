@@ -94,6 +94,12 @@ def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, contro
     assert len(controller.history()) == kept
 
 
+def test_an_end_that_fails_is_told_also_where_the_run_names_its_report_later(end):
+    later = {"name": "Later", "ansible.builtin.set_fact": {"__common_names_report": True}}
+    output = done(end(plan={"changed": True}, keep_history=-1, first=[later])).output
+    assert "The run has not ended as it should. group_clone_keep_history is -1" in output
+
+
 def test_the_report_of_another_run_is_not_kept(end, controller, home):
     (home / "report.md").write_text("another run's")
     output = done(end(plan={"changed": True}, report=True, selection={"group": ["billing"]})).output

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,6 +108,18 @@ def test_a_dry_run_notes_a_receipt_that_only_the_history_has(lease, tmp_path):
     lease(state="ended")
     (tmp_path / "home/receipt.json").write_text("{}")
     assert lease(_ansible_check_mode=True, **aside)["notes"] == []
+
+
+def test_a_begin_that_fails_leaves_neither_a_copy_nor_a_lease(lease, tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    plan = tmp_path / "home/plan.json"
+    plan.mkdir(parents=True)
+    assert "plan.json" in lease(aside=["plan.json"])["msg"]
+    assert list(temporary.iterdir()) == []
+    assert list((tmp_path / "home").iterdir()) == [plan]
 
 
 def test_the_directory_of_a_run_that_was_killed_is_taken_over(lease, playbook):

@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import Lease
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import run_end
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 from tests.support.reported import ENTRIES, entry, texts_of
 
@@ -297,6 +298,7 @@ def test_a_history_that_is_none_is_refused(keep, home, tmp_path, kind):
         ({"keep": -1}, "keep is -1"),
         ({"phase": "../up"}, "phase is '../up'"),
         ({"phase": ""}, "phase is ''"),
+        ({"scratch": "/home/mia"}, "scratch is /home/mia, which no run has made"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_written(run_module, home, options, said):
@@ -319,6 +321,19 @@ def held(home):
 def test_a_run_releases_its_directory_and_a_round_does_not(keep, held):
     assert not keep(release=False)["released"] and held.exists()
     assert keep()["released"] and not held.exists()
+
+
+def test_an_end_that_is_refused_holds_no_directory_up(keep, held):
+    assert keep(keep=-1)["failed"] and not held.exists()
+
+
+def test_a_fault_of_the_collection_holds_no_directory_up(keep, held, tmp_path, monkeypatch):
+    scratch = tmp_path / "copy.kafka-migration"
+    scratch.mkdir()
+    monkeypatch.setattr(run_end, "write_report", {}.__getitem__)
+    with pytest.raises(TypeError):
+        keep(report=True, scratch=str(scratch))
+    assert not held.exists() and not scratch.exists()
 
 
 def test_another_runs_directory_stays_held_and_gets_nothing(keep, home, held):
