@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import typing as t
 
 from .cluster_identity import LogRange
@@ -21,8 +22,8 @@ _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions",
 _CSV_COLUMNS = (*_COLUMNS, "expired")  # at the end, where it moves no column of an earlier release
 _NAMED = 3  # partitions that a reason names
 _NUMBERS = ("members", "partitions", "lag")
-# A spreadsheet takes a cell that begins with one of these for a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@")
+# Where a spreadsheet may take the text of a cell for a formula: some programs begin a cell after each semicolon.
+_FORMULA = re.compile('(?:^|(?<=;))(?="*[=+@-])')
 
 
 class GroupOverview(t.NamedTuple):
@@ -171,8 +172,7 @@ def spreadsheet(columns: t.Sequence[str], rows: t.Iterable[t.Mapping[str, t.Any]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        cells = [_cell(row[name], "") for name in columns]
-        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in cells])
+        writer.writerow([_FORMULA.sub("'", _cell(row[name], "")) for name in columns])
     return out.getvalue()
 
 

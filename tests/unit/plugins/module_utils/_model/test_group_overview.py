@@ -138,6 +138,14 @@ def test_names_are_data_in_a_spreadsheet():
     assert rows[0]["lag"] == "6"
 
 
+@pytest.mark.parametrize("name", ["x;=cmd|' /C calc'!A0;y", 'x;"=cmd"', "x;+1;@y", "x\t=cmd"])
+def test_names_are_data_also_where_semicolons_or_tabs_separate_cells(name):
+    row = overview_csv([overview(name)]).splitlines()[1]
+    for separator in ";\t":
+        (cells,) = csv.reader([row], delimiter=separator)
+        assert not [cell for cell in cells if cell.lstrip('"').startswith(("=", "+", "@"))]
+
+
 def test_names_act_neither_on_a_terminal_nor_on_the_lines_of_a_file():
     name = "\x1b[2Kabc\rfatal: \u202ex\n\u200by"
     told = r"\u001b[2Kabc\u000dfatal: \u202ex\u000a\u200by"
