@@ -97,8 +97,9 @@ def _check_report(verified: report.Report, made: plan.Plan | None, used: t.Mappi
     if (verified.source_id, verified.destination_id) != (made.source_id, made.destination_id):
         why = f"it compares the clusters {verified.source_id} and {verified.destination_id}, and plan.json is about"
         raise _other_cluster(path, f"{why} {made.source_id} and {made.destination_id}")
-    if verified.plan is not None and verified.plan != used["plan.json"]:
-        raise _other(path, "it is about another plan than plan.json", "verify the plan again")
+    if verified.plan != used["plan.json"]:
+        about = "no plan" if verified.plan is None else "another plan than plan.json"
+        raise _other(path, f"it is about {about}", "verify the plan again")
 
 
 def _check_receipt(written: receipt.Receipt, made: plan.Plan | None, path: str) -> None:

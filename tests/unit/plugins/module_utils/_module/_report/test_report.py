@@ -422,6 +422,14 @@ def test_files_that_do_not_belong_together_are_refused_or_left_out(changed, was,
     assert file not in files.digests and any(file in why and said in why for why in files.left_out)
 
 
+def test_a_verification_of_no_plan_is_none_of_this_plan():
+    texts = texts_of(ENTRIES)
+    verified = dataclasses.replace(report.from_json(texts["report.json"], "report.json"), plan=None)
+    texts["report.json"] = report.to_json(verified)
+    files = read_files(texts, "folder", OnMismatch.LEAVE_OUT)
+    assert files.report is None and "it is about no plan" in files.left_out[0]
+
+
 def test_notes_of_the_verification_keep_their_kinds_and_ten_are_shown():
     texts = texts_of(ENTRIES)
     verified = report.from_json(texts["report.json"], "report.json")
