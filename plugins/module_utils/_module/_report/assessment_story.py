@@ -142,12 +142,15 @@ def _verdicts(groups: t.Iterable[Row]) -> Section | None:
     planned = [row for row in groups if row["exact"] is not None]
     if not planned:
         return None
-    exact = [row for row in planned if not row["safe"] and not row["blocked"]]
-    blocked = [row for row in planned if row["blocked"]]
-    safe = len(planned) - len(exact) - len(blocked)
+    blocked = sum(bool(row["blocked"]) for row in planned)
+    safe = sum(bool(row["safe"] and not row["blocked"]) for row in planned)
+    # A plan commits nothing there, or what on_uncommitted asks for.
+    uncommitted = sum(bool(row["uncommitted"] and not row["safe"] and not row["blocked"]) for row in planned)
+    exact = len(planned) - blocked - safe - uncommitted
     sentence = (
-        f"{counted(len(planned), 'group')} planned: {len(exact):,} with exact offsets only, {safe:,} with safe offsets, which "
-        f"may repeat records, and {len(blocked):,} with blocked partitions."
+        f"{counted(len(planned), 'group')} planned: {exact:,} with exact offsets only, {safe:,} with safe offsets, which "
+        f"may repeat records, {uncommitted:,} with exact offsets and partitions without a committed offset, and {blocked:,} "
+        "with blocked partitions."
     )
     return Section("How exact it will be", sentences=(sentence,))
 

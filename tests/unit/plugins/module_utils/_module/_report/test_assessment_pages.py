@@ -57,6 +57,20 @@ def test_where_the_destination_does_not_answer_no_group_is_without_blockers():
         assert f"| {movable} |" in assessment_markdown(story).replace("\\", "")
 
 
+def test_a_group_with_partitions_without_a_committed_offset_is_none_with_exact_offsets_only():
+    row = {"use": "application", "state": "Empty", "topics": [], "partitions": 2, "lag": 0, "movable": True}
+    row |= {"why_not": None, "next_record": None, "risks": 0}
+    counts = [(2, 0, 0, 0), (1, 0, 0, 1), (1, 1, 0, 1), (0, 1, 1, 1)]
+    groups = tuple(
+        row | {"group": f"g{number}"} | dict(zip(("exact", "safe", "blocked", "uncommitted"), its, strict=True))
+        for number, its in enumerate(counts)
+    )
+    assert (
+        "4 groups planned: 1 with exact offsets only, 1 with safe offsets, which may repeat records, 1 with exact offsets and "
+        "partitions without a committed offset, and 1 with blocked partitions."
+    ) in assessment_markdown(assessment_story(Assessment(HEAD, groups, (), ())))
+
+
 @needs_chromium
 @pytest.mark.parametrize("width", [360, 1400])
 def test_no_kind_is_broken_and_no_page_is_wider_than_the_screen(story, tmp_path, width):
