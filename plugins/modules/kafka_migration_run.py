@@ -180,6 +180,9 @@ options:
       C(exclude_group_patterns), C(topics), C(topic_patterns) and C(exclude_topic_patterns), and the values are lists.
     type: dict
     default: {}
+  refusal:
+    description: Why a commit of the plan would be refused now, for the report.
+    type: str
   ran_by:
     description: Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise
       the user who runs C(ansible-playbook).
@@ -483,7 +486,9 @@ def main() -> None:
                 "started": {"type": "float"},
             },
         },
-        **options.optional("str", "collection", "role", "phase", "source", "destination", "ran_by", "migration"),
+        **options.optional(
+            "str", "collection", "role", "phase", "source", "destination", "ran_by", "refusal", "migration"
+        ),
         "results": {"type": "dict", "default": {}},
         "report": {"type": "bool", "default": True},
         "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},

@@ -96,6 +96,7 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         selection=_selection(params["selection"]),
         versions=run.versions,
         failure=outcome.failure["msg"] if outcome.failure is not None else failure,
+        refusal=params["refusal"] or "",
         ran_by=params["ran_by"] or "",
         written=run.written,
         left_out=outcome.in_use,

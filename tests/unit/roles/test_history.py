@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.playbooks import done, failed
+from tests.support.reported import ENTRIES, texts_of
 
 MEGABYTE = 2**20
 
@@ -98,6 +99,15 @@ def test_an_end_that_fails_is_told_also_where_the_run_names_its_report_later(end
     later = {"name": "Later", "ansible.builtin.set_fact": {"__common_names_report": True}}
     output = done(end(plan={"changed": True}, keep_history=-1, first=[later])).output
     assert "The run has not ended as it should. group_clone_keep_history is -1" in output
+
+
+def test_the_report_of_a_plan_tells_what_a_commit_would_refuse(end, home):
+    for name, text in texts_of(ENTRIES[:2]).items():
+        (home / name).write_text(text)
+    refusal = {"failed": True, "msg": "offset 46 is before 99", "failure": {}}
+    then = [{"name": "Look", "ansible.builtin.set_fact": {"__common_refusal": refusal}}]
+    done(end(plan={"changed": True, "digest": "4b8"}, phase="plan", report=True, then=then))
+    assert "what a commit would refuse: offset 46 is before 99" in (home / "report.md").read_text()
 
 
 def test_the_report_of_another_run_is_not_kept(end, controller, home):

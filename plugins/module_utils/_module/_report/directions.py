@@ -42,6 +42,8 @@ def next_steps(
         return (f"Follow the remedies of the verification's findings, then run {_SAME_PLAYBOOK}.",), again
     if files.plan is None:
         return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
+    if occasion.refusal:
+        return (f"Decide about what a commit would refuse: {occasion.refusal}", f"Then run {_SAME_PLAYBOOK}."), again
     if total.verdicts[Verdict.BLOCKED]:
         steps = f"Follow the remedies of what is blocked, then run {_SAME_PLAYBOOK}."
         if _any_stand(total):

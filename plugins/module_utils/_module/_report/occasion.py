@@ -53,10 +53,11 @@ class Occasion:
 
     role: the role without the collection's name. returns: whether it returns groups, or rolls a return back. selection: its
     variables that choose groups and topics, without prefix. when: the moment of the report, as text. versions: of programs,
-    by name. failure: the message that ended the run. files: the names of those that the report is about. ran_by: the person,
-    or what else has started the run. steps: as long as they have taken, in their order. written: how many committed offsets
-    the run has changed, None where not known. left_out: a line for each group that was left out because it was in use.
-    left_alone: see RunOutcome. unused_rules: what was said of rules and patterns that match nothing.
+    by name. failure: the message that ended the run. refusal: why a commit of the plan would be refused. files: the names of
+    those that the report is about. ran_by: the person, or what else has started the run. steps: as long as they have taken,
+    in their order. written: how many committed offsets the run has changed, None where not known. left_out: a line for each
+    group that was left out because it was in use. left_alone: see RunOutcome. unused_rules: what was said of rules and
+    patterns that match nothing.
     """
 
     directory: str
@@ -69,6 +70,7 @@ class Occasion:
     selection: SelectionLists = dataclasses.field(default_factory=dict)
     versions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     failure: str = ""
+    refusal: str = ""
     ran_by: str = ""
     steps: t.Sequence[Step] = ()
     files: t.Sequence[str] = NAMES

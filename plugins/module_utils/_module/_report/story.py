@@ -159,6 +159,11 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
         return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
     if occasion.phase == "plan" or not (written + total.states[State.UNCHANGED] or occasion.left_alone):
         ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
+        if occasion.refusal:
+            return (
+                "bad",
+                f"Planned: {ready:,} of {size}, {_others(total, ready)}. A commit of this plan would be refused now.",
+            )
         planned = f"Planned: {ready:,} of {size} can be committed, {_others(total, ready)}."
         return "warning" if blocked else "good", planned
     standing = written + total.states[State.UNCHANGED]

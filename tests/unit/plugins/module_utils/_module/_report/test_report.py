@@ -216,6 +216,16 @@ def test_a_plan_is_committed_by_its_digest():
     assert re.search(r'"group_migration_plan_digest": "[0-9a-f]{64}"', story.next_command)
 
 
+def test_a_plan_that_a_commit_would_refuse_is_not_to_be_committed():
+    why = "group billing, topic orders, partition 0: offset 46 is before 99. Set on_rewind."
+    story = told(texts_of(ENTRIES), phase="plan", refusal=why)
+    assert story.level == "bad" and story.headline == (
+        "Planned: 3 of 5 group-partitions of 2 groups, 1 blocked, 1 uncommitted. A commit of this plan would be refused now."
+    )
+    assert story.next_steps[0] == f"Decide about what a commit would refuse: {why}"
+    assert '"group_migration_phase": "plan"' in story.next_command
+
+
 def test_the_way_back_is_a_command_with_the_same_selection():
     story = told(texts_of(ENTRIES[:2], committed=True))
     assert "streamshift.kafka.rollback" in story.way_back_command
