@@ -59,6 +59,8 @@ _DIGEST = re.compile(r"(streamshift-copy-|)([0-9a-f]{16,64})")
 _AROUND = re.compile(r"([\"'(\[{<`]*)(.*?)([\"')\]}>`.,;:!?]*)", re.DOTALL)
 _CLIENT = re.compile(r"client (.+?) on ([^\s,;]+)")  # as a refusal names the members of a group
 _CLUSTER = re.compile(r"cluster (\S+) \((\S+)\)")  # as an error names a host of the inventory and its brokers
+# The same without brokers.
+_NAMED_CLUSTER = re.compile(r"(^|\b(?:source|destination) )cluster (\S+?)(?=[:,]\s)", re.MULTILINE)
 # As an error says where it is, and what is the matter with a group.
 _PLACE = re.compile(
     r"\b(group|topic|connector) (?!that |which |')(\S+?)(?=: |, (?:topic|partition) | (?:is|has|was|lags) )"
@@ -96,6 +98,7 @@ class Aliases:
         """A message with aliases in place of all names that are known, and of all words that might be one."""
         text = _CLIENT.sub(lambda match: f"client {self.name(match[1])} on {self.name(match[2])}", text)
         text = _CLUSTER.sub(lambda match: f"cluster {self.name(match[1])} ({self.name(match[2])})", text)
+        text = _NAMED_CLUSTER.sub(lambda match: f"{match[1]}cluster {self.name(match[2])}", text)
         text = _PLACE.sub(lambda match: f"{match[1]} {self.name(match[2])}", text)
         for shown in sorted(self._with_spaces, key=len, reverse=True):
             text = text.replace(shown, self.name(self._with_spaces[shown]))

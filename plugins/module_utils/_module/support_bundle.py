@@ -42,6 +42,12 @@ def write_bundle(module: Module, versions: t.Mapping[str, str]) -> dict[str, t.A
     params = module.params
     directory, archive = files.absolute(params["directory"]), files.absolute(params["archive"])
     key_file = files.absolute(params["key_file"] or os.path.join(directory, KEY_FILE))
+    if archive == key_file:
+        raise InvalidInput(
+            f"{option_name('key_file')} and {option_name('archive')} are both {archive}",
+            why="whoever gets the archive must not get the key",
+            remedy=f"give another path in {option_name('key_file')}",
+        )
     if os.path.lexists(archive):
         raise InvalidInput(
             f"{archive} exists already",

@@ -31,13 +31,14 @@ NAMES = [
 PLANTED = [
     "payments", "web-7", "10.20.30.40", "broker1.corp.example", "alice", "controller7", "s3cret", "Zoë's group", "teams/x",
     "10.9.8.7", "bucket-of-teams", "payroll", "salaries", "bonuses", "night", "owl", "onprem",
+    "acmebank",
 ]  # fmt: skip
 FAILURE = (
     "source cluster onprem (broker1.corp.example:9092): group Zoë's group is in use: client payments on 10.20.30.40, client "
     "web-7 on controller7. Its commits on orders-0 move (5 -> 7)."
     " See /srv/teams/x/plan.json, or set on_active_group=skip_group. "
     "Destination cluster 10.9.8.7, group payroll, topic salaries, partition 2: group payroll lags by 1,024 records of group "
-    "night owl, 0.5 % of them on Kafka 3.9.1."
+    "night owl, 0.5 % of them on Kafka 3.9.1. source cluster acmebank: sasl_mechanism has an unknown value."
 )
 
 
@@ -133,6 +134,7 @@ def test_what_helps_stays(bundle, home):
     parts = [
         rf"source cluster {alias} \({alias}\S*\): group {alias} is in use: ",
         rf" client {alias} on {alias}\S*, client {alias} on {alias}\.",
+        rf" source cluster {alias}: ",
     ]
     parts += [
         rf" Its commits on {planned.entries[1].partition.topic}-0 move \(5 -> 7\)\.",
@@ -195,6 +197,7 @@ def test_wrong_input_is_refused_before_anything_is_written(bundle, home, tmp_pat
         ({"directory": str(tmp_path / "empty")}, "there is no file of a migration in"),
         ({"name": "none/support.tar.gz"}, "none is no directory"),
         ({"key_file": str(tmp_path / "key")}, "is not a support-key file"),
+        ({"name": "one", "key_file": str(tmp_path / "one")}, "key_file and archive are both"),
     ]
     before = sorted(tmp_path.rglob("*"))
     for options, said in cases:
