@@ -18,7 +18,12 @@ pytestmark = needs_chromium
 
 MARKUP = "<b onclick=alert(1)>bold</b></script>"
 OTHERS = [entry("many", f"topic-{number}", number, offset=number) for number in range(150)]
-ENTRIES_SHOWN = [*ENTRIES, entry(MARKUP, "orders", 0, Verdict.SAFE, reason=Reason.EXPIRED, repeats=7), *OTHERS]
+ENTRIES_SHOWN = [
+    *ENTRIES,
+    entry("fraud-eu", "orders", 0),
+    entry(MARKUP, "orders", 0, Verdict.SAFE, reason=Reason.EXPIRED, repeats=7),
+    *OTHERS,
+]
 
 KNOWN = logs_of(ENTRIES_SHOWN)
 LOGS = dataclasses.replace(KNOWN, destination={**(KNOWN.destination or {}), OTHERS[4].partition: (6, 6)})
@@ -62,7 +67,7 @@ def test_rows_are_sorted_searched_filtered_and_turned(opened):
     rows = page.locator("#partitions tbody tr")
     expect(rows).to_have_count(100)
     page.locator("#partitions").get_by_role("button", name="Next").click()
-    expect(rows).to_have_count(56)
+    expect(rows).to_have_count(57)
     page.locator("#partitions").get_by_role("button", name="Destination offset").click()
     assert column(page, 6)[:4] == ["0", "1", "2", "3"]
     page.locator("#partitions").get_by_role("button", name="Destination offset").click()
@@ -120,6 +125,15 @@ def test_names_with_markup_are_texts(opened):
     page.get_by_label("Search group-partitions").fill("bold")
     expect(page.locator("#partitions tbody tr")).to_have_count(1)
     assert column(page, 1) == [MARKUP] and page.locator("b").count() == 0
+
+
+def test_the_partitions_of_a_group_are_none_of_a_group_that_is_called_alike(opened):
+    page = opened()
+    page.get_by_role("button", name="Partitions of fraud", exact=True).click()
+    assert page.get_by_label("Search group-partitions").input_value() == "fraud"
+    expect(page.locator("#partitions tbody tr")).to_have_count(2)
+    page.get_by_label("Search group-partitions").fill("fraud orders")
+    expect(page.locator("#partitions tbody tr")).to_have_count(3)
 
 
 def test_everything_can_be_done_by_keyboard(opened):

@@ -67,7 +67,7 @@ _MACHINERY = r"""
 
   // columns: title, by (row -> numbers to sort by, the first that differ count), cell (row -> node or text), number, name
   function table(root, {caption, columns, rows, words, filters, more}) {
-    let shown = rows, sorted = 0, down = false, page = 0, open = null, query = "";
+    let shown = rows, sorted = 0, down = false, page = 0, open = null, query = "", only = null;
     const chosen = filters.map(() => "");
     const keys = columns.map(() => null);
     const search = element("input", {type: "search", id: `${root.id}-search`, autocomplete: "off", spellcheck: false});
@@ -112,7 +112,7 @@ _MACHINERY = r"""
     function select() {
       const wanted = query.toLowerCase().split(/\s+/).filter(Boolean);
       shown = rows.filter((row) =>
-        chosen.every((value, at) => value === "" || filters[at].has(row, value))
+        (!only || only(row)) && chosen.every((value, at) => value === "" || filters[at].has(row, value))
         && (!wanted.length || (() => { const text = words(row); return wanted.every((word) => text.includes(word)); })()));
       page = 0;
       order();
@@ -165,7 +165,7 @@ _MACHINERY = r"""
     let waiting = 0;
     search.addEventListener("input", () => {
       clearTimeout(waiting);
-      waiting = setTimeout(() => { query = search.value; select(); }, 150);
+      waiting = setTimeout(() => { query = search.value; only = null; select(); }, 150);
     });
     before.addEventListener("click", () => { page--; show(); });
     after.addEventListener("click", () => { page++; show(); });
@@ -185,7 +185,8 @@ _MACHINERY = r"""
       element("nav", {className: "pages", "aria-label": `Pages of ${caption.toLowerCase()}`}, before, where, after));
     order();
     show();
-    return {search(text) { search.value = text; query = text; select(); }};
+    // of: whether a row is meant, until somebody searches for something else.
+    return {search(text, of) { search.value = text; query = text; only = of; select(); }};
   }
 """
 

@@ -111,7 +111,7 @@ TABLES = r"""
     const button = element("button", {type: "button", className: "plain"}, "Partitions");
     button.setAttribute("aria-label", `Partitions of ${texts[row[0]]}`);
     button.addEventListener("click", () => {
-      partitions.search(texts[row[0]]);
+      partitions.search(texts[row[0]], (its) => its[GROUP] === row[0]);
       document.getElementById("partitions-search").focus();
     });
     return button;
