@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import shlex
 
 from ..module_utils._model.progress import first_names
+from ..module_utils._model.run_record import UNTIMED
 from ..module_utils._module.run_outcome import Result, RunOutcome
 
 NAMED = 20  # more groups than these are not named
-# What these do is no step of a run that waits for them.
-_BESIDE = frozenset({"readiness", "start"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,8 +22,7 @@ class LastWords:
     run: what its modules have returned. role: without the name of the collection; its variables begin with it. source,
     destination: clusters, by their names in the inventory. directory: of the files. returns: whether groups are returned.
     source_lost: whether no source was asked. dry_run: whether nothing was written. verifies: whether the role was asked to
-    verify. moves: whether groups go on elsewhere, or by
-    another name. fails_on_blocked: whether a blocked entry ends the run.
+    verify. moves: whether groups go on elsewhere, or by another name. fails_on_blocked: whether a blocked entry ends the run.
     refused: whether a commit would refuse the plan.
     """
 
@@ -83,7 +83,7 @@ class LastWords:
         steps = [
             f"{step} {result['seconds']:.1f} s"
             for step, result in self.run.results.items()
-            if "seconds" in result and step not in _BESIDE
+            if "seconds" in result and step not in UNTIMED
         ]
         return [f"It took: {', '.join(steps)}."]
 
@@ -146,12 +146,19 @@ class LastWords:
 
     def _given(self, **variables: str) -> str:
         """How a command gives variables of the role."""
-        return " ".join(f"-e {self.role}_{name}={value}" for name, value in variables.items())
+        given = {f"{self.role}_{name}": value for name, value in variables.items()}
+        return " ".join(f"-e {_extra_variable(name, value)}" for name, value in given.items())
 
     def _result(self, step: str) -> Result:
         """What the module of a step has returned, {} if it has not run."""
         result = self.run.results.get(step, {})
         return {} if _is_skipped(result) else result
+
+
+def _extra_variable(name: str, value: str) -> str:
+    """How a shell takes it. Ansible ends name=value at a blank, and so takes other values as JSON only."""
+    plain = f"{name}={value}"
+    return plain if shlex.quote(value) == value else shlex.quote(json.dumps({name: value}, ensure_ascii=False))
 
 
 def _is_skipped(result: Result) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._model.progress import counted
-from ..._model.run_record import Step
+from ..._model.run_record import UNTIMED, Step
 from ..._model.verdicts import Verdict
 from .figures import LOST, GroupPartition, offset_text
 from .sections import Cell, Section
@@ -16,8 +16,6 @@ from .totals import Totals, group_figures
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
 _MANY = 100_000  # records; of fewer, the start of a step takes most of the time
-# What a run looks at, and nobody waits for to write.
-_UNTIMED = frozenset({"readiness", "start"})
 
 
 def figures_of(total: Totals) -> list[tuple[str, str]]:
@@ -39,7 +37,7 @@ def figures_of(total: Totals) -> list[tuple[str, str]]:
 
 def steps_section(steps: t.Iterable[Step]) -> list[Section]:
     """How long the steps took, nothing where nobody has measured."""
-    timed = [step for step in steps if step.step not in _UNTIMED]
+    timed = [step for step in steps if step.step not in UNTIMED]
     whole = sum(step.seconds for step in timed)
     rows = [
         (

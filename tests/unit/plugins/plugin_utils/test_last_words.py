@@ -1,6 +1,8 @@
 """What roles say in the end of a run: the next step is one that can be done, and nothing is left out without a word."""
 
 import dataclasses
+import json
+import shlex
 
 import pytest
 
@@ -46,6 +48,12 @@ def words(phase="migrate", *, destination="cloud", returns=False, **more):
             **{name: value for name, value in more.items() if name in members},
         },
     )
+
+
+def test_a_value_with_a_blank_is_given_whole():
+    back = dataclasses.replace(words(returns=True), directory="/m/it's mine").command_back()[0]
+    (given,) = [word for word in shlex.split(back) if "directory" in word]
+    assert json.loads(given) == {"group_migration_directory": "/m/it's mine"}
 
 
 @pytest.mark.parametrize(
