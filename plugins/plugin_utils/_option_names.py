@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._model.garbage import without_collecting
@@ -58,8 +60,10 @@ class OptionNamesActionModule(ActionBase):
             )
         if result.get("failed") and self._is_of_the_collection():
             said = result.get("msg", "")
-            result["msg"] = self._explained(said, task_vars or {})
-            if result["msg"] != said:
+            # A variable that cannot be worked out must not hide the failure itself.
+            with contextlib.suppress(AnsibleError):
+                result["msg"] = self._explained(said, task_vars or {})
+            if result.get("msg", "") != said:
                 # Ansible shows what it has captured of the module, and makes that anew if it is not there.
                 result.pop("exception", None)
         if not self._task.async_val:

@@ -95,8 +95,8 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         destination=params["destination"] or "",
         selection=_selection(params["selection"]),
         versions=run.versions,
-        failure=outcome.failure["msg"] if outcome.failure is not None else failure,
-        refusal=params["refusal"] or "",
+        failure=_in_one_line(outcome.failure["msg"]) if outcome.failure is not None else failure,
+        refusal=_in_one_line(params["refusal"] or ""),
         ran_by=params["ran_by"] or "",
         written=run.written,
         left_out=outcome.in_use,
@@ -105,6 +105,11 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         steps=[] if is_rollback else run.steps,
         files=[name for name in NAMES if name in params["files"]],
     )
+
+
+def _in_one_line(message: t.Any) -> str:
+    """A message of several sentences, which has a line for each."""
+    return " ".join(str(message).split("\n"))
 
 
 def is_of_return(params: dict[str, t.Any]) -> bool:

@@ -8,6 +8,7 @@ import types
 from pathlib import Path
 
 import pytest
+from ansible.errors import AnsibleUndefinedVariable
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.streamshift.kafka.plugins.action.kafka_migration_run import ActionModule
@@ -86,6 +87,17 @@ def test_a_role_adds_to_a_failure_how_to_go_on(monkeypatch, failed):
     action = action_of_the_collection(monkeypatch, {"failed": failed, "msg": "It is in use."})
     result = action.run(task_vars={"__common_after_failure": "Run {{ role }} again."})
     assert result["msg"] == ("It is in use. Run group_migration again." if failed else "It is in use.")
+
+
+def test_a_fault_of_a_variable_that_a_role_names_does_not_hide_the_failure(monkeypatch):
+    action = action_of_the_collection(monkeypatch, {"failed": True, "msg": "It is in use."})
+
+    def undefined(_value):
+        raise AnsibleUndefinedVariable("'x' is undefined")
+
+    action._option_names = lambda _variables: {}
+    action._templar = types.SimpleNamespace(template=undefined)
+    assert action.run(task_vars={"__common_after_failure": "Run {{ x }}."})["msg"] == "It is in use."
 
 
 def test_a_dry_run_says_why_a_task_of_another_role_fails_after_one_that_held_a_directory(monkeypatch):

@@ -89,6 +89,13 @@ def test_a_run_that_has_written_nothing_says_so(run_module, migration):
     assert result["headline"].startswith("Nothing to change: 3 of 5 group-partitions")
 
 
+def test_a_message_of_several_lines_is_shown_without_escapes(run_module, migration):
+    results = {"plan": {"failed": True, "msg": "topics is empty.\ngroups is empty."}}
+    run_module(kafka_migration_run, state="reported", directory=str(migration), results=results)
+    for name in ("report.md", "report.html"):
+        assert "topics is empty. groups is empty." in (migration / name).read_text()
+
+
 @pytest.mark.parametrize("wrong", [3, ["plan"], {"seconds": "soon"}])
 def test_what_is_no_result_is_refused(run_module, migration, wrong):
     result = run_module(kafka_migration_run, state="reported", directory=str(migration), results={"plan": wrong})
