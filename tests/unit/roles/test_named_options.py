@@ -26,7 +26,7 @@ NEVER_SHOWN = {
         _migration._planning.checkpoints._notes _migration._planning.checkpoints._selected
         _migration._planning.mirror_index._read _migration._planning.mirror_index._without_syncs
         _migration._promotion.access._for_principal _migration._promotion.access._prefix
-        _migration._promotion.access.acl_changes _migration._promotion.lockout._first_acls
+        _migration._promotion.access._carried _migration._promotion.lockout._first_acls
         _migration._promotion.lockout._like_a_fence _migration._promotion.lockout.check_lockout
         _migration._promotion.settings.check_overrides
         _migration._promotion.topic_decisions.decide_topics _migration.one_cluster.check_rules_fit
