@@ -104,16 +104,15 @@ def test_a_topic_that_grows_has_no_open_transaction_because_its_ends_are_read_on
 @pytest.mark.parametrize(
     ("selection", "lifted"),
     [
-        (Selection(), {"orders", "pay", "heartbeats"}),
-        (Selection(exclude_topic_patterns=("pay.*",)), {"orders", "heartbeats"}),
-        (Selection(topic_patterns=(".*",), exclude_topic_patterns=("pay.*",)), {"orders"}),
-        (Selection(topics=("heartbeats",)), {"heartbeats"}),
+        (Selection(), ["heartbeats", "orders", "pay"]),
+        (Selection(exclude_topic_patterns=("pay.*",)), ["heartbeats", "orders"]),
+        (Selection(topic_patterns=(".*",), exclude_topic_patterns=("pay.*",)), ["orders"]),
+        (Selection(topics=("heartbeats",)), ["heartbeats"]),
     ],
-    ids=str,
 )
 def test_a_fence_is_lifted_from_what_is_selected(monkeypatch, selection, lifted):
     monkeypatch.setattr(fence, "list_acls", lambda _cluster: frozenset())
     acls = [Acl("TOPIC", name, "LITERAL", "User:*", "*", "WRITE", "DENY") for name in ("orders", "pay", "heartbeats")]
     stays, notes = fence.not_lifted(OLD, selection, PromotionReceipt("O", acls=dict.fromkeys(acls, False)))
-    assert {acl.name for acl in acls} - {acl.name for acl in stays} == lifted
+    assert sorted({acl.name for acl in acls} - {acl.name for acl in stays}) == lifted
     assert [note.kind for note in notes] == [NoteKind.ACL_CHANGED] * bool(stays)
