@@ -213,7 +213,7 @@ options:
   acl_wildcards:
     description: Copies ACLs on C(*), which cover every topic, and every group or transactional id if O(acl_groups) or
       O(acl_transactional_ids) is set. Without it, these ACLs are left out and listed in the notes, but one that denies
-      something becomes one for each name or prefix on which ACLs are copied, and for each selected topic.
+        what a copied ACL allows becomes one on the name or prefix of that ACL.
     type: bool
     default: false
   principal_map:

@@ -82,12 +82,14 @@ def missing_acls(
     return attempt(connection, read) if groups or topics or transactions else []
 
 
-def sees_every_topic(connection: Connection) -> bool:
+def sees_every_topic(connection: Connection, nobody_s: str | None = None) -> bool:
     """May the user describe any topic? Only then an OffsetFetch tells all that a group has committed.
+
+    nobody_s: the name of a topic that is not there, to be asked about.
 
     Brokers say of a topic that nobody has that it does not exist, but to users who might not describe it that they may not.
     """
-    rows = attempt(connection, lambda client: request_metadata(client, [uuid.uuid4().hex]).topics)
+    rows = attempt(connection, lambda client: request_metadata(client, [nobody_s or uuid.uuid4().hex]).topics)
     return [row.error_code for row in rows] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 

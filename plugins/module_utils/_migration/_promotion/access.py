@@ -44,6 +44,11 @@ _READING = {
     GROUP: ("DESCRIBE", "READ"),
     TRANSACTIONAL_ID: ("DESCRIBE",),
 }
+# What an operation that is allowed implies: org.apache.kafka.common.acl.AclOperation.
+_IMPLIED = {
+    **dict.fromkeys(("READ", "WRITE", "DELETE", "ALTER"), ("DESCRIBE",)),
+    "ALTER_CONFIGS": ("DESCRIBE_CONFIGS",),
+}
 
 
 class Access(t.NamedTuple):
@@ -60,12 +65,12 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
     """
     topics, destination = survey.names.values(), survey.destination_acls
     notes: list[Note] = []
-    carried = _carried(survey, mapping, options, notes)
-    mirrored = {each for acl in carried for each in _mirrored(acl)}
-    wanted = {each for acl in carried for each in _wanted(acl, options)}
+    carried, narrowed = _carried(survey, mapping, options, notes)
+    mirrored = {each for acl in carried | narrowed for each in _mirrored(acl)}
+    wanted = {each for acl in carried | narrowed for each in _wanted(acl, options)}
     # Mirror and cutover do not take each other's ACLs for ones that only the destination has.
-    known = carried | mirrored
-    resources = {acl[:3] for acl in known}
+    known = carried | narrowed | mirrored
+    resources = {each[:3] for acl in carried for each in _wanted(acl, options)}
     others = set(survey.destination_topics) - set(topics)
     extras = {acl for acl in destination - known if acl[:3] in resources or _covers(acl, topics)}
     stays = {"": extras}
@@ -94,8 +99,10 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
     return Access(tuple(sorted(changes)), tuple(dict.fromkeys(notes)))
 
 
-def _carried(survey: Survey, mapping: Mapping, options: PromotionOptions, notes: list[Note]) -> set[Acl]:
-    """The source's ACLs as the destination has them after the cut-over."""
+def _carried(
+    survey: Survey, mapping: Mapping, options: PromotionOptions, notes: list[Note]
+) -> tuple[set[Acl], set[Acl]]:
+    """The source's ACLs as the destination has them after the cut-over, and what is denied besides: see _narrowed()."""
     names, topics = survey.names, survey.topics
     carried: set[Acl] = set()
     wildcards: list[Acl] = []
@@ -118,11 +125,19 @@ def _carried(survey: Survey, mapping: Mapping, options: PromotionOptions, notes:
             carried.add(acl)
         elif acl.permission == DENY:
             denying.append(acl)
-    allowed = {acl for acl in carried if acl.permission == ALLOW}
+    carried = {_for_principal(acl, options) for acl in carried}
+    narrowed: set[Acl] = set()
     for acl in denying:
-        narrowed = _narrowed(acl, allowed, names.values(), notes)
-        carried.update(narrowed)
-        if not narrowed and acl.name == EVERY:
+        parts = _narrowed(_for_principal(acl, options), carried, survey.destination_acls)
+        if any(_wanted(part, options) for part in parts):
+            narrowed |= parts
+            if acl.name == EVERY or acl.pattern == PREFIXED:
+                text = (
+                    f"{acl} becomes one ACL for each name or prefix on which it overrides an ACL that is carried over. It "
+                    "is left out elsewhere."
+                )
+                notes.append(Note(NoteKind.ACL_SPLIT, text))
+        elif acl.name == EVERY:
             wildcards.append(acl)
     if wildcards := [acl for acl in wildcards if _is_about(acl, options)]:
         text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {acls_text(wildcards)}."
@@ -130,24 +145,44 @@ def _carried(survey: Survey, mapping: Mapping, options: PromotionOptions, notes:
     if early:
         text = f"ACLs are left out, because the source has no topic yet that they are about: {acls_text(early)}."
         notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
-    return {_for_principal(acl, options) for acl in carried}
+    return carried, narrowed
 
 
-def _narrowed(acl: Acl, allowed: t.Collection[Acl], topics: t.Iterable[str], notes: list[Note]) -> set[Acl]:
+def _narrowed(acl: Acl, carried: t.Iterable[Acl], destination: t.Iterable[Acl]) -> set[Acl]:
     """What must be denied at the destination of an ACL that is not carried, so that no ACL which it overrides gives access.
 
-    allowed: these ACLs. topics: those that are selected, whoever has an ACL on them.
+    carried: the others. destination: what is there, which may deny it already, and more.
     """
-    others = {*allowed, *(acl._replace(name=topic) for topic in topics if acl.resource == TOPIC)}
-    if any(lockout.concerns(other, acl) for other in others):
-        return {acl}
-    parts = {acl._replace(name=other.name, pattern=other.pattern) for other in others if lockout.concerns(acl, other)}
-    if parts:
-        text = (
-            f"{acl} becomes one ACL for each name or prefix that is carried over, because it denies what others allow."
-        )
-        notes.append(Note(NoteKind.ACL_SPLIT, text))
-    return parts
+    overridden = [other for other in carried if other.permission == ALLOW and _overrides(acl, other)]
+    # On the smaller one of both: one group, of which a prefix is carried over, or one of all topics.
+    parts = {
+        acl if lockout.concerns(other, acl) else acl._replace(name=other.name, pattern=other.pattern)
+        for other in overridden
+    }
+    return {part for part in parts if not any(other != part and _denies(other, part) for other in destination)}
+
+
+def _overrides(denying: Acl, allowing: Acl) -> bool:
+    """Does an ACL take away something of what another one gives?"""
+    if not (lockout.concerns(denying, allowing) or lockout.concerns(allowing, denying)):
+        return False
+    principals, given = (
+        {denying.principal, allowing.principal},
+        {allowing.operation, *_IMPLIED.get(allowing.operation, ())},
+    )
+    is_of_both = len(principals) == 1 or any(lockout.is_everybody(acl) for acl in (denying, allowing))
+    return is_of_both and (denying.operation in given or "ALL" in (denying.operation, allowing.operation))
+
+
+def _denies(wider: Acl, acl: Acl) -> bool:
+    """Does one ACL deny all that another one denies?"""
+    return (
+        wider.permission == DENY
+        and lockout.concerns(wider, acl)
+        and wider.operation in ("ALL", acl.operation)
+        and wider.host in (EVERY, acl.host)
+        and (wider.principal == acl.principal or lockout.is_everybody(wider))
+    )
 
 
 def _covers(acl: Acl, topics: t.Iterable[str]) -> bool:

@@ -30,7 +30,7 @@ def check_lockout(
     """
     acls = sorted(added)
     lockouts = _first_acls(acls, destination, is_open, ", at the destination,")
-    if denying := [acl for acl in acls if acl.permission == DENY and _is_everybody(acl)]:
+    if denying := [acl for acl in acls if acl.permission == DENY and is_everybody(acl)]:
         lockouts.append(
             _Lockout(
                 f"{acls_text(denying)}: everybody loses this access, the replication tool and the user of this run, too",
@@ -42,7 +42,8 @@ def check_lockout(
     return [*_notes(lockouts, on_lockout, cluster), *_like_a_fence(acls)]
 
 
-def _is_everybody(acl: Acl) -> bool:
+def is_everybody(acl: Acl) -> bool:
+    """Whether the ACL is about all users."""
     return acl.principal.partition(":")[2] == EVERY
 
 
@@ -54,7 +55,7 @@ def _like_a_fence(acls: t.Iterable[Acl]) -> list[Note]:
         if acl.permission == DENY
         and acl.operation in ("READ", "WRITE")
         and (acl.resource, acl.pattern) == (TOPIC, LITERAL)
-        and not _is_everybody(acl)
+        and not is_everybody(acl)
     ]
     if not alike:
         return []

@@ -119,12 +119,19 @@ def may_be_open(connection: Connection, acls: t.Iterable[Acl]) -> bool:
     user may do everything, so of him the answer may be yes although it is no. acls: all that are there.
     """
     nobody_s = f"{_PROBE}-{uuid.uuid4()}"
+    allows = {
+        GROUP: lambda: not permissions.missing_acls(connection, reads_groups=[nobody_s]),
+        TOPIC: lambda: permissions.sees_every_topic(connection, nobody_s),
+    }
     # What an ACL is about, such as one on all groups, is refused to others even where brokers are open.
-    is_granted = any(
-        lockout.concerns(acl, acl._replace(resource=GROUP, name=nobody_s, pattern=LITERAL)) for acl in acls
+    told = (
+        is_allowed()
+        for resource, is_allowed in allows.items()
+        if not any(
+            lockout.concerns(acl, acl._replace(resource=resource, name=nobody_s, pattern=LITERAL)) for acl in acls
+        )
     )
-    is_refused = not is_granted and permissions.missing_acls(connection, reads_groups=[nobody_s])
-    return not is_refused and shows_setting(connection, _OPEN) is not False
+    return next(told, True) and shows_setting(connection, _OPEN) is not False
 
 
 def topic_states(connection: Connection, names: t.Collection[str]) -> dict[str, TopicState]:

@@ -50,19 +50,25 @@ def test_one_that_the_user_has_named_does_not_exist(take):
         take(Selection(topics=("gone", "orders")))
 
 
+GROUPS, TOPICS = ("GROUP", "*", "LITERAL"), ("TOPIC", "*", "LITERAL")
+
+
 @pytest.mark.parametrize(
-    ("acl", "shown", "is_open"),
+    ("there", "sees", "shown", "is_open"),
     [
-        pytest.param(None, True, False, id="the brokers refuse what nothing grants"),
-        pytest.param(("GROUP", "billing", "LITERAL"), True, False, id="another group"),
-        pytest.param(("TOPIC", "*", "LITERAL"), True, False, id="all topics"),
-        pytest.param(("GROUP", "*", "LITERAL"), True, True, id="all groups, so that the refusal tells nothing"),
-        pytest.param(("GROUP", "stream", "PREFIXED"), None, True, id="the probe's prefix"),
-        pytest.param(("GROUP", "*", "LITERAL"), False, False, id="no broker has the setting"),
+        pytest.param([], False, True, False, id="the brokers refuse what nothing grants"),
+        pytest.param([("GROUP", "billing", "LITERAL")], False, True, False, id="another group"),
+        pytest.param([TOPICS], False, True, False, id="all topics"),
+        pytest.param([GROUPS], True, True, True, id="all groups, so that only topics tell"),
+        pytest.param([GROUPS], False, True, False, id="all groups, and topics are refused"),
+        pytest.param([GROUPS, TOPICS], False, True, True, id="both, so that a refusal tells nothing"),
+        pytest.param([("GROUP", "stream", "PREFIXED")], True, None, True, id="the probe's prefix"),
+        pytest.param([GROUPS], True, False, False, id="no broker has the setting"),
     ],
 )
-def test_a_probe_that_an_acl_is_about_does_not_tell_whether_brokers_are_open(monkeypatch, acl, shown, is_open):
+def test_a_probe_that_an_acl_is_about_does_not_tell_whether_brokers_are_open(monkeypatch, there, sees, shown, is_open):
     monkeypatch.setattr(survey.permissions, "missing_acls", lambda _connection, reads_groups: reads_groups)
+    monkeypatch.setattr(survey.permissions, "sees_every_topic", lambda _connection, _name: sees)
     monkeypatch.setattr(survey, "shows_setting", lambda _connection, _name: shown)
-    acls = [Acl(*acl, "User:other", "*", "READ", "ALLOW")] if acl else []
+    acls = [Acl(*each, "User:other", "*", "READ", "ALLOW") for each in there]
     assert survey.may_be_open(DESTINATION, acls) == is_open
