@@ -41,7 +41,7 @@ class MemoryGroups(Mortal):
     """
 
     BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
-    MAY_BE_STORED = "may have been stored"
+    MAY_BE_DONE = "it may have been done"
 
     def __init__(self, groups: t.Mapping[str, Commits]) -> None:
         self.groups = {name: dict(commits) for name, commits in groups.items()}
@@ -117,7 +117,7 @@ class MemoryGroups(Mortal):
                 else:
                     self.groups.setdefault(group, {})[partition] = committed
                 if group in self.unanswered:
-                    errors.setdefault(group, {})[partition] = f"REQUEST_TIMED_OUT: it {self.MAY_BE_STORED} or not"
+                    errors.setdefault(group, {})[partition] = f"REQUEST_TIMED_OUT: {self.MAY_BE_DONE} or not"
         self.after_commit()
         return errors
 

@@ -32,7 +32,7 @@ LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 BATCH_BYTES = 400_000
 _BUSY = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "STALE_MEMBER_EPOCH", "NON_EMPTY_GROUP")
 BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_TOPIC")
-MAY_BE_STORED = "may have been stored"  # in an error after which nobody knows what the broker has done
+MAY_BE_DONE = "it may have been done"  # in an error after which nobody knows what the broker has done
 _GROUP = TopicPartition("", -1)  # where the error of a whole group is kept
 _EXPLAINED = {
     **dict.fromkeys(_BUSY, "the group has members"),
@@ -179,19 +179,23 @@ def _until_settled(
     """Send for the groups that are left until none of their errors is one that passes by itself, or time is up."""
     settled: dict[str, Errors] = {group: {} for group, partitions in wanted.items() if not partitions}
     sent = False
+    unanswered: set[str] = set()
 
     def once(client: AdminClient) -> None:
         nonlocal sent
         left = [group for group in wanted if group not in settled]
         if not left:
             return
-        is_repeated, sent = sent, True
+        sent, before = True, set(unanswered)
+        unanswered.update(left)  # until there is an answer
         passing: dict[str, int] = {}
         for group, codes in send(client, left).items():
             if waits := [code for code in codes.values() if passes(code)]:
                 passing[group] = waits[0]
             else:
-                settled[group] = _explained(group, codes, operation, is_repeated)
+                settled[group] = _explained(group, codes, operation, group in before)
+            if group not in before and all(codes.values()):
+                unanswered.discard(group)  # nothing was done, or sent
         if passing:
             raise as_exception(next(iter(passing.values())), f"for {first_names(passing, _NAMED)}")
 
@@ -209,13 +213,13 @@ def _give_up(
 ) -> None:
     """Others may have been stored already, so the error is said of the groups that it is about, and not raised."""
     for group, partitions in wanted.items():
-        settled.setdefault(group, dict.fromkeys(partitions, f"REQUEST_TIMED_OUT: it {MAY_BE_STORED} or not ({exc})"))
+        settled.setdefault(group, dict.fromkeys(partitions, f"REQUEST_TIMED_OUT: {MAY_BE_DONE} or not ({exc})"))
 
 
-def _explained(group: str, codes: Codes, operation: str, is_repeated: bool = False) -> Errors:
-    """is_repeated: whether a try before this one has failed, of which nobody knows what the broker has done."""
+def _explained(group: str, codes: Codes, operation: str, is_unknown: bool = False) -> Errors:
+    """is_unknown: whether a try before this one had no answer, or one that was not about everything."""
     failed = {}
-    earlier = f"; by an earlier try, it {MAY_BE_STORED}" if is_repeated else ""
+    earlier = f"; {MAY_BE_DONE}, by an earlier try without an answer" if is_unknown else ""
     for partition, code in codes.items():
         if code:
             name = error_name(code)

@@ -40,9 +40,11 @@ def check_worker(rest: ConnectRest) -> None:
     answer = _ask(rest, "GET", "")
     if not isinstance(answer, dict) or not {"version", "kafka_cluster_id"} <= answer.keys():
         raise _stranger(rest, "its answer has no version and kafka_cluster_id")
-    # Confluent's numbers, which are higher, are of later versions.
     version = re.match(r"(\d+)\.(\d+)\.", str(answer["version"]))
-    if version and (int(version[1]), int(version[2])) < (3, 6):
+    # Confluent Platform 7.6 has Kafka 3.6, and 5.0, the first one that tells its own number, has 2.0.
+    if version and (
+        (int(version[1]), int(version[2])) < (3, 6) or (5, 0) <= (int(version[1]), int(version[2])) < (7, 6)
+    ):
         raise BrokerError(
             f"Kafka Connect {answer['version']} cannot change the offsets of connectors",
             cluster=str(rest),

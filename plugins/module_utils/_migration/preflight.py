@@ -128,7 +128,10 @@ def look(
         )
         notes += _topics_that_block(wanted, mapping, *counts, intent.creates_topics)
         if not one_cluster:
-            notes += _with_prefix(destination, {draft.partition.topic for draft in wanted} - counts[1].keys())
+            missing = {draft.partition.topic for draft in wanted if draft.source_partition.topic in counts[0]} - counts[
+                1
+            ].keys()
+            notes += _with_prefix(destination, missing)
             differing = setting_differences(source, destination, wanted, *counts)
     notes += [Note(NoteKind.SETTING_DIFFERS, difference.message) for difference in differing]
     if intent.commits:
@@ -178,11 +181,11 @@ def _with_prefix(destination: Connection, missing: t.Collection[str]) -> list[No
     return [
         Note(
             NoteKind.TOPIC_BLOCKS,
-            f"{len(topics):,} of these topics are at the destination with the prefix {alias}, such as {alias}.{min(topics)}. "
-            f"If MirrorMaker 2 has copied them, do not create them: set {option_name('replication_policy')} to "
+            f"Missing at the destination, but there with the prefix {alias}: {first_of(sorted(topics), _NAMED)}. If "
+            f"MirrorMaker 2 has copied them, do not create them: set {option_name('replication_policy')} to "
             f"{{name: default, source_alias: {alias}}}.",
         )
-        for alias, topics in sorted(topics_by_alias.items())
+        for alias, topics in sorted(topics_by_alias.items(), key=lambda item: -len(item[1]))[:_NAMED]
     ]
 
 

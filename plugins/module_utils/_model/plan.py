@@ -112,6 +112,12 @@ class PlanEntry:
     absent: Absent | None = None
 
     @property
+    def is_reset(self) -> bool:
+        """Whether the group goes to an offset that was asked for, instead of getting that of another one."""
+        is_own = all((at.group, at.partition) == self.key for at in self.source)
+        return self.verdict is Verdict.REQUESTED and is_own
+
+    @property
     def key(self) -> tuple[str, TopicPartition]:
         """What makes the entry unique in its plan."""
         return self.group, self.partition

@@ -120,7 +120,7 @@ class OnAdvance(enum.StrEnum):
 
 def keeps(committed: int | None, planned: int, on_rewind: OnRewind, on_advance: OnAdvance) -> bool:
     """Do the policies leave a group at this offset instead of the planned one? committed: None where it has none now."""
-    if committed is not None and committed < planned:
+    if committed is not None and committed <= planned:
         return on_advance == OnAdvance.KEEP
     return on_rewind == OnRewind.KEEP
 

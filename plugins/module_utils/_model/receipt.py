@@ -84,10 +84,13 @@ class ReceiptEntry(t.NamedTuple):
             return False
         return current.offset > self.written.offset
 
-    def accounts_for(self, reading: GroupReading) -> bool:
-        """Is what the group has committed what was written, or what its consumers have consumed since? One must have joined."""
+    def accounts_for(self, reading: GroupReading, *, is_consumed: bool = False) -> bool:
+        """Is what the group has committed what was written, or what its consumers have consumed since?
+
+        One must have joined, unless it is known that only consumers move the group (is_consumed).
+        """
         now = reading.offsets.get(self.partition)
-        return self.explains(now) and not self.has_moved_alone(now, reading.had_members)
+        return self.explains(now) and not self.has_moved_alone(now, is_consumed or reading.had_members)
 
     def is_pending(self, current: CommittedOffset | None) -> bool:
         """Has the group still what it had before, because a run was stopped before it wrote this, or could not?"""

@@ -80,6 +80,7 @@ class Module(AnsibleModule):
         msg = "\n".join(map(visible, self._masked(msg).split("\n")))
         # Ansible shows a traceback only where the user has asked for it, and would make it of the exception, which holds the
         # message as it was.
+        result.pop("exception", None)
         exc = sys.exception()
         trace = self._masked("".join(traceback.format_exception(exc) if exc else traceback.format_stack()))
         super().fail_json(msg, exception=trace, **self._with_invocation(for_people(result)))

@@ -128,7 +128,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         return None
     if earlier is not None and commit is not None and earlier.written == target and earlier.explains(commit):
         # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
-        had_members = entry.group in ground.joined or (ground.one_cluster and _is_reset(entry))
+        had_members = entry.group in ground.joined or (ground.one_cluster and entry.is_reset)
         if not earlier.has_moved_alone(commit, had_members):
             line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
             return LeftAlone(line, has_consumed=True)
@@ -250,12 +250,6 @@ def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:
     found_by_records = (entry for entry in entries if entry.verdict is not Verdict.REQUESTED)
     targets = [(entry.target, current.get(entry.key)) for entry in found_by_records if entry.target is not None]
     return bool(targets) and all(commit is not None and commit.offset > target.offset for target, commit in targets)
-
-
-def _is_reset(entry: PlanEntry) -> bool:
-    """Does a group go to an offset that was asked for, instead of getting that of another one?"""
-    is_own = all((at.group, at.partition) == entry.key for at in entry.source)
-    return entry.verdict is Verdict.REQUESTED and is_own
 
 
 def _vanished(earlier: ReceiptEntry | None, current: Commits) -> bool:

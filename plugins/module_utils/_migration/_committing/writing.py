@@ -174,7 +174,7 @@ class Written:
     @property
     def not_stored(self) -> set[Key]:
         """Those of the refused targets that brokers surely have not stored."""
-        return {key for key, why in self.refused.items() if commits.MAY_BE_STORED not in why}
+        return {key for key, why in self.refused.items() if commits.MAY_BE_DONE not in why}
 
     @property
     def failed_groups(self) -> set[str]:
@@ -289,8 +289,8 @@ def hidden_notes(destination: Connection, names: t.Collection[str]) -> list[Note
     if not names or sees_all_commits(destination):
         return []
     text = (
-        f"Removed, while the user may not describe every topic: {first_names(sorted(names), _NAMED)}. What they have committed "
-        "on topics that it may not describe is lost. To be sure that there is nothing, grant it the ACL TOPIC DESCRIBE on all "
+        "The user may not describe every topic. A removal loses what these groups have committed on the others: "
+        f"{first_names(sorted(names), _NAMED)}. To be sure that there is nothing, grant it the ACL TOPIC DESCRIBE on all "
         "topics."
     )
     return [Note(NoteKind.COMMITS_HIDDEN, text)]

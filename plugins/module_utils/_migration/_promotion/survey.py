@@ -119,7 +119,7 @@ def may_be_open(connection: Connection, acls: t.Iterable[Acl]) -> bool:
     user may do everything, so of him the answer may be yes although it is no. acls: all that are there.
     """
     nobody_s = f"{_PROBE}-{uuid.uuid4()}"
-    allows = {
+    allows: dict[str, t.Callable[[], bool]] = {
         GROUP: lambda: not permissions.missing_acls(connection, reads_groups=[nobody_s]),
         TOPIC: lambda: permissions.sees_every_topic(connection, nobody_s),
     }

@@ -33,8 +33,13 @@ def unseen(entry: PlanEntry) -> tuple[Span, Span] | None:
     return (committed, min(after.source, committed + NEAR)), (offset, offset + NEAR)
 
 
-def absent_beside(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> Absent | None:
-    """What the plan says to be absent, or else what unseen() shows, and the first unconsumed record if its copy is deleted."""
+def absent_beside(
+    entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs, *, is_consumed: bool = False
+) -> Absent | None:
+    """What the plan says to be absent, or else what unseen() shows, and the first unconsumed record if its copy is deleted.
+
+    is_consumed: whether the group has consumed the copy meanwhile, which may then be deleted.
+    """
     spans, after = unseen(entry), entry.evidence.after
     if entry.absent or (spans is None and after is None):
         return entry.absent
@@ -50,7 +55,8 @@ def absent_beside(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: 
         copied = [record.offset for record in records if record not in lacking]
         arrived = after.source if after is not None else copied[-1] if copied else -1
         absent = [record.offset for record in lacking if record.offset < arrived]
-    if after is not None and after.destination < log_start and source.between(after.source, after.source + 1):
+    is_deleted = after is not None and after.destination < log_start
+    if after is not None and is_deleted and not is_consumed and source.between(after.source, after.source + 1):
         absent.append(after.source)
     if not absent:
         return None

@@ -11,7 +11,7 @@ from ..._comparing.claims import Claim
 from ..._control import groups, topics
 from ..._model.background import at_once
 from ..._model.connection import Connection
-from ..._model.group_state import commit_text, commits_of, same_commit
+from ..._model.group_state import CommittedOffset, commit_text, commits_of, same_commit
 from ..._model.grouping import values_by_key
 from ..._model.mapping import Mapping
 from ..._model.match_on import EVERYTHING, MatchOn
@@ -19,7 +19,7 @@ from ..._model.notes import Note
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnRewind, keeps
 from ..._model.problems import Problem
-from ..._model.receipt import Receipt
+from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.report import ProblemKind
 from ..._model.selection import Selection
@@ -31,6 +31,14 @@ from .comparison import ClaimCase
 
 Policies = tuple[OnRewind, OnAdvance]
 NONE_KEEPS: Policies = (OnRewind.FAIL, OnAdvance.ADVANCE)
+
+
+class ToProve(t.NamedTuple):
+    """consumed: the entries of which a group has a later offset than the plan's."""
+
+    entries: list[PlanEntry]
+    problems: list[Problem]
+    consumed: t.Collection[Key] = ()
 
 
 class Claims(t.NamedTuple):
@@ -57,26 +65,26 @@ def entries_to_compare(
     destination: Connection,
     chosen: list[PlanEntry] | None,
     policies: Policies,
-) -> tuple[list[PlanEntry], list[Problem]]:
+) -> ToProve:
     """Those of entries_to_prove(), or of the chosen ones, whose topics are what the plan rests on, and all problems.
 
     Raises Refused for a plan of other clusters.
     """
-    changed, (entries, problems) = at_once(
+    changed, (entries, problems, consumed) = at_once(
         lambda: changed_entries(plan, source, destination).by_entry,
-        lambda: (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination, policies),
+        lambda: ToProve(chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination, policies),
     )
     problems += [
         entry_problem(entry, ProblemKind.CHANGED_SINCE_PLAN, changed[entry.key])
         for entry in entries
         if entry.key in changed
     ]
-    return [entry for entry in entries if entry.key not in changed], problems
+    return ToProve([entry for entry in entries if entry.key not in changed], problems, consumed)
 
 
 def entries_to_prove(
     plan: Plan, receipt: Receipt | None, destination: Connection, policies: Policies = NONE_KEEPS
-) -> tuple[list[PlanEntry], list[Problem]]:
+) -> ToProve:
     """The entries that the destination's groups were set to, and a problem for each that they have left since.
 
     policies: with keep, a commit has left alone what has moved so, and that is no problem.
@@ -84,7 +92,7 @@ def entries_to_prove(
     """
     wanted = [entry for entry in plan.entries if entry.offset is not None]
     if receipt is None:
-        return wanted, []
+        return ToProve(wanted, [])
     written = receipt.by_key
     names = sorted({entry.group for entry in wanted})
     readings = groups.read_groups(destination, names) if names else {}
@@ -95,16 +103,28 @@ def entries_to_prove(
         now = reading.offsets.get(entry.partition)
         if ours is not None and ours.written != entry.target:
             ours = None  # of another plan: what a policy has left alone since
-        if same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading)):
+        # As for the commit: nothing but a consumer moves a group that was reset inside its cluster.
+        is_reset = plan.is_within_one_cluster and entry.is_reset
+        if same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading, is_consumed=is_reset)):
             entries.append(entry)
-        elif ours is not None and not keeps(now and now.offset, entry.offset or 0, *policies):
+        elif ours is not None and not _is_kept(ours, now, entry.offset or 0, policies):
             why = (
                 f"offset {commit_text(ours.written)} was committed, but the committed offset is now {commit_text(now)}"
             )
-            if ours.has_moved_alone(now, reading.had_members):
+            if ours.has_moved_alone(now, is_reset or reading.had_members):
                 why += ", although no consumer has ever joined the group"
             problems.append(entry_problem(entry, ProblemKind.MOVED, why))
-    return entries, problems
+    later = {
+        entry.key
+        for entry in entries
+        if (now := readings[entry.group].offsets.get(entry.partition)) and now.offset > (entry.offset or 0)
+    }
+    return ToProve(entries, problems, later)
+
+
+def _is_kept(ours: ReceiptEntry, now: CommittedOffset | None, planned: int, policies: Policies) -> bool:
+    """Has a commit left it alone? What is not there although nobody has read it back is still to be written."""
+    return (now is not None or ours.is_confirmed) and keeps(now and now.offset, planned, *policies)
 
 
 def entry_problem(entry: PlanEntry, kind: ProblemKind, detail: str) -> Problem:
@@ -126,7 +146,7 @@ def of_plan(
 
     chosen: of these entries instead. policies: see entries_to_prove().
     """
-    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen, policies)
+    entries, problems, _consumed = entries_to_compare(plan, receipt, source, destination, chosen, policies)
     existing = _existing(entries, destination)
     entries, without_records, requested = existing, len(entries) - len(existing), 0
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)

@@ -129,7 +129,7 @@ def anchors(
     Unconsumed records that the plan says to be absent, or that are missing before the first one that has a copy, are a
     problem.
     """
-    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen, policies)
+    entries, problems, consumed = entries_to_compare(plan, receipt, source, destination, chosen, policies)
     looked_at = [entry for entry in entries if anchors_of(entry) or entry.absent]
     requested = sum(entry.verdict is Verdict.REQUESTED for entry in entries if not (anchors_of(entry) or entry.absent))
     every_finding = []
@@ -144,7 +144,7 @@ def anchors(
         for entry in alike:
             compared = found(entry, destination_logs)
             finding = _finding(entry, compared, flaws_of(entry, source_logs, destination_logs))
-            absent = absent_beside(entry, source_logs, destination_logs)
+            absent = absent_beside(entry, source_logs, destination_logs, is_consumed=entry.key in consumed)
             every_finding.append(
                 with_absent_flaw(finding, absent, destination_logs.logs[entry.partition].facts.compacted)
             )

@@ -73,7 +73,8 @@ def test_a_worker_that_rebalances_is_asked_again(statuses):
 
 
 @pytest.mark.parametrize(
-    ("version", "is_too_old"), [("3.5.1", True), ("2.8.0", True), ("3.6.0", False), ("7.6.1-ccs", False)]
+    ("version", "is_too_old"),
+    [("3.5.1", True), ("2.8.0", True), ("3.6.0", False), ("7.6.1-ccs", False), ("7.5.0-ccs", True)],
 )
 def test_a_worker_that_cannot_change_offsets_is_refused_before_it_is_asked_to(version, is_too_old):
     worker = Connect((200, True))

@@ -104,9 +104,9 @@ def test_where_every_group_is_denied_it_is_said_that_nothing_was_compared(denied
     [
         (
             ["onprem.orders", "other"],
-            "1 of these topics are at the destination with the prefix onprem, such as onprem.orders",
+            "Missing at the destination, but there with the prefix onprem: orders. If MirrorMaker 2",
         ),
-        (["eu.onprem.orders"], "the prefix eu.onprem, such as eu.onprem.orders"),
+        (["eu.onprem.orders"], "there with the prefix eu.onprem: orders."),
         (["onpremorders", "orders-onprem"], None),
         (["orders", "onprem.orders"], None),  # nothing is missing
     ],

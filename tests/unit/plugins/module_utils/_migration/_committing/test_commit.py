@@ -1088,7 +1088,7 @@ def test_a_renewal_that_may_lose_what_the_user_does_not_see_says_so(old_group):
     old_group.hidden = {"payments"}
     for save in (None, old_group.save):
         note = commit(PLAN, None, CLOUD, RENEW, save).notes[-1]
-        assert note.kind is NoteKind.COMMITS_HIDDEN and "describe every topic: billing. What they" in note.text
+        assert note.kind is NoteKind.COMMITS_HIDDEN and "committed on the others: billing." in note.text
     assert commit(PLAN, old_group.saved, CLOUD, RENEW, None).notes == []  # nothing is renewed
 
 

@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets, verify
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import PlanChanges
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
@@ -17,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     SourcePosition,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -48,6 +50,7 @@ def verified(monkeypatch):
         on_absent=OnAbsent.FAIL,
         compacted=False,
         verdict=Verdict.EXACT,
+        now=None,
         **more,
     ):
         MemoryBrokers({SOURCE.name: source, DESTINATION.name: destination}, compacted).install(monkeypatch)
@@ -55,7 +58,13 @@ def verified(monkeypatch):
         position = SourcePosition("g", ORDERS, committed)
         entry = PlanEntry("g", ORDERS, offset, verdict, (position,), **more)
         plan = Plan(SOURCE.name, DESTINATION.name, "", (entry,))
-        return verify.anchors(plan, None, SOURCE, DESTINATION, on_absent=on_absent)
+        if now is None:
+            return verify.anchors(plan, None, SOURCE, DESTINATION, on_absent=on_absent)
+        reading = GroupReading("g", True, "Empty", "classic", "consumer", {ORDERS: CommittedOffset(now)})
+        monkeypatch.setattr(claimed_offsets.groups, "read_groups", lambda _cluster, _names: {"g": reading})
+        written = CommittedOffset(offset)
+        receipt = Receipt(DESTINATION.name, (ReceiptEntry("g", ORDERS, None, written, written),))
+        return verify.anchors(plan, receipt, SOURCE, DESTINATION, on_absent=on_absent)
 
     return run
 
@@ -168,6 +177,12 @@ def test_a_first_unconsumed_record_whose_copy_the_destination_has_deleted_is_abs
     assert (problem.kind, problem.records, found.verified) == (ProblemKind.ABSENT, 1, 0)
     assert "at least 1 unconsumed record, from source offset 20 on" in problem.detail
     assert "the destination's log starts at offset 50" in problem.detail
+
+
+@pytest.mark.parametrize(("now", "kinds"), [(20, [ProblemKind.ABSENT]), (55, [])])
+def test_a_copy_that_is_deleted_after_the_group_has_consumed_it_is_no_problem(verified, now, kinds):
+    found, _report = verified(log(range(60)), log(range(50, 60), 50), 20, 20, evidence=BOTH, now=now)
+    assert [problem.kind for problem in found.problems] == kinds
 
 
 def test_a_last_consumed_record_that_has_expired_is_no_problem(verified):

@@ -50,14 +50,15 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.
         match_on: tuple[str, ...] = (),
         protocol: str = "consumer",
         policies: claimed_offsets.Policies = claimed_offsets.NONE_KEEPS,
+        within: str = "D",
     ) -> claimed_offsets.Claims:
         known = {each.partition: each.offset or 0 for each in entries} if commits is None else commits
         offsets = {partition: CommittedOffset(offset) for partition, offset in known.items()}
         reading = GroupReading("billing", True, "Empty", "classic", protocol, offsets)
         known_by_id(monkeypatch, lambda cluster: ids[cluster is DESTINATION])
         monkeypatch.setattr(claimed_offsets.groups, "read_groups", lambda _cluster, _names: {"billing": reading})
-        plan = Plan("S", "D", "", tuple(entries), match_on=match_on)
-        known = None if before_the_commit else Receipt("D", receipt)
+        plan = Plan("S", within, "", tuple(entries), match_on=match_on)
+        known = None if before_the_commit else Receipt(within, receipt)
         return claimed_offsets.of_plan(plan, known, SOURCE, DESTINATION, policies=policies)
 
     return make
@@ -147,6 +148,19 @@ def test_a_group_that_has_moved_since_is_a_problem_unless_a_policy_has_left_it_a
     assert (problem.kind, problem.line, found.cases) == ("moved", line, [])
     found = claimed([entry()], now, written(60), protocol=protocol, policies=keeping)
     assert (found.problems, found.cases) == ([], [])
+
+
+def test_what_is_still_to_be_written_is_kept_by_no_policy(claimed):
+    pending = (ReceiptEntry("billing", FIRST, None, CommittedOffset(60), None),)
+    found = claimed([entry()], {}, pending, policies=(OnRewind.KEEP, OnAdvance.KEEP))
+    assert [problem.kind for problem in found.problems] == ["moved"]
+
+
+def test_a_group_that_was_reset_inside_its_cluster_has_consumed_without_members(claimed):
+    """As the commit takes it: nothing else moves it."""
+    reset = entry(source=((FIRST, 60),), offset=60, verdict=Verdict.REQUESTED, repeats=0)
+    found = claimed([reset], {FIRST: 75}, written(60), ids=("S", "S"), protocol="", within="S")
+    assert (found.problems, found.requested) == ([], 1)
 
 
 def test_what_an_earlier_plan_has_written_is_not_taken_for_what_this_one_says(claimed):
