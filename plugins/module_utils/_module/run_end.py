@@ -45,11 +45,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     scratch that no run has made.
     """
     params = module.params
-    if params["scratch"] is not None and not params["scratch"].endswith(SCRATCH):
-        raise InvalidInput(
-            f"{option_name('scratch')} is {params['scratch']}, which no run has made",
-            remedy="give what the begin of the run has returned",
-        )
+    has_scratch = params["scratch"] is not None and params["scratch"].endswith(SCRATCH)
     folder = files.absolute(params["directory"])
     run = lease_of_run(params).run
     made = functools.partial(run_record_of, module, outcome, time.time())
@@ -58,6 +54,11 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     kept = Kept(None)
     notes: list[Note] = []
     try:
+        if params["scratch"] is not None and not has_scratch:
+            raise InvalidInput(
+                f"{option_name('scratch')} is {params['scratch']}, which no run has made",
+                remedy="give what the begin of the run has returned",
+            )
         if params["keep"] < 0:
             raise InvalidInput(f"{option_name('keep')} is {params['keep']}", remedy="give 0, to keep nothing, or more")
         history.folder_name(datetime.datetime.now(datetime.UTC), outcome.phase, ())  # whether it is a phase
@@ -71,7 +72,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
         if outcome.failure is not None and (params["status"] or params["metrics"]):
             notes += write_failure(module, outcome.phase, outcome.failure["msg"] or "the round has failed")
     finally:  # also after a failure, because the lease would hold the directory as long as the playbook runs
-        if params["scratch"] is not None:
+        if has_scratch:
             shutil.rmtree(params["scratch"], ignore_errors=True)
         released = params["release"] and _release(folder, run, notes, check=module.check_mode)
     return {

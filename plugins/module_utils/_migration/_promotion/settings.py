@@ -112,13 +112,17 @@ def kept_less(before: t.Mapping[str, str], after: t.Mapping[str, str | None]) ->
     return less + [
         name
         for name in ("max.message.bytes", *limits)
-        if name in before and name in after and _limit(after[name]) < _limit(before[name])
+        if name in before and name in after and _is_less(after[name], before[name])
     ]
 
 
-def _limit(value: str | None) -> float:
-    number = 0 if value is None else int(value)
-    return math.inf if number < 0 else number
+def _is_less(value: str | None, than: str) -> bool:
+    """Is one limit less than another? -1 is none. What is no number, as services may have it, is not compared."""
+    try:
+        new, old = 0 if value is None else int(value), int(than)
+    except ValueError:
+        return False
+    return (math.inf if new < 0 else new) < (math.inf if old < 0 else old)
 
 
 def check_overrides(overrides: t.Sequence[Override], topics: t.Collection[str]) -> None:
