@@ -48,7 +48,7 @@ OWNED = frozenset({
     "delivery.report.only.error", "enable.auto.commit", "enable.auto.offset.store", "enable.idempotence",
     "enable.partition.eof", "enable.ssl.certificate.verification", "fetch.message.max.bytes", "fetch.queue.backoff.ms",
     "group.id", "group.instance.id", "group.protocol", "isolation.level", "log_level", "logger", "max.partition.fetch.bytes",
-    "on_delivery", "queued.min.messages", "queuing.strategy", "test.mock.num.brokers", "topic.blacklist", "transactional.id",
+    "on_delivery", "queued.min.messages", "test.mock.num.brokers", "topic.blacklist", "transactional.id",
 })  # fmt: skip
 SECRET_WORDS = (
     "assertion", "credential", "jaas", "key.pem", "keystore.key", "oauthbearer.config", "passphrase", "password", "private.key",

@@ -15,7 +15,7 @@ SOURCE = {"connector.class": f"{PACKAGE}.MirrorSourceConnector", "source.cluster
 
 
 def check(monkeypatch, config, policy):
-    monkeypatch.setattr(worker.connect_rest, "check_worker", lambda _rest: "4.3.0")
+    monkeypatch.setattr(worker.connect_rest, "check_worker", lambda _rest: None)
     monkeypatch.setattr(worker.connect_rest, "wait_until_stopped", lambda _rest, _connector: None)
     monkeypatch.setattr(worker.connect_rest, "read_config", lambda _rest, _connector: config)
     RestStore(ConnectRest("http://127.0.0.1:1"), "mirror", policy).check()
