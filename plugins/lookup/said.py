@@ -61,29 +61,9 @@ class LookupModule(LookupBase):
         """The lines."""
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
         raw = variables or {}
-        words = _last_words(Templated(raw, t.cast(Templar, self._templar)), raw)
+        told = Templated(raw, t.cast(Templar, self._templar))
+        results = results_of(told.get("_common_results") or told["__common_results"], raw)
+        phrases = places(told["_common_source"], told["_common_destination"], returns=told["_common_returns"])
+        run = RunOutcome(results, told["_common_phase"], *phrases)
+        words = LastWords(run, told, refused="failure" in raw.get("__common_refusal", {}))
         return [line for term in terms for line in getattr(words, term)()]
-
-
-def _last_words(variables: t.Mapping[str, t.Any], raw: t.Mapping[str, t.Any]) -> LastWords:
-    """What the variables of roles/common tell. raw: the same as they are written."""
-    role = variables["_common_role"]
-    source, destination = variables["_common_source"], variables["_common_destination"]
-    returns = variables["_common_returns"]
-    results = results_of(variables.get("_common_results") or variables["__common_results"], raw)
-    options = variables["_common_plan_options"]
-    run = RunOutcome(results, variables["_common_phase"], *places(source, destination, returns=returns))
-    return LastWords(
-        run,
-        role,
-        source,
-        destination,
-        variables["_common_directory"],
-        returns=returns,
-        source_lost=variables["_common_source_lost"],
-        dry_run=variables["ansible_check_mode"],
-        verifies=variables.get(f"{role}_verify") != "none",
-        moves="group_map" in options and not options.get("restores"),
-        fails_on_blocked=variables.get("_common_commit_options", {}).get("on_blocked") == "fail",
-        refused="failure" in raw.get("__common_refusal", {}),
-    )

@@ -7,8 +7,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
+import typing as t
 
-from ..module_utils._model.progress import first_names
 from ..module_utils._model.run_record import UNTIMED
 from ..module_utils._module.run_outcome import Result, RunOutcome
 
@@ -19,25 +19,13 @@ NAMED = 20  # more groups than these are not named
 class LastWords:
     """What there is to say of a run.
 
-    run: what its modules have returned. role: without the name of the collection; its variables begin with it. source,
-    destination: clusters, by their names in the inventory. directory: of the files. returns: whether groups are returned.
-    source_lost: whether no source was asked. dry_run: whether nothing was written. verifies: whether the role was asked to
-    verify. moves: whether groups go on elsewhere, or by another name. fails_on_blocked: whether a blocked entry ends the run.
-    refused: whether a commit would refuse the plan.
+    run: what its modules have returned. variables: those of roles/common, and of the role that includes it. They are worked out
+    when they are read, so that whoever asks how long a run took needs none. refused: whether a commit would refuse the plan.
     """
 
     run: RunOutcome
-    role: str
-    source: str
-    destination: str
-    directory: str
-    returns: bool
-    source_lost: bool
-    dry_run: bool
-    verifies: bool
-    moves: bool
-    fails_on_blocked: bool
-    refused: bool
+    variables: t.Mapping[str, t.Any]
+    refused: bool = False
 
     def failed(self) -> list[bool]:
         """Whether a step has failed."""
@@ -47,8 +35,8 @@ class LastWords:
         """What was verified and committed, a line each."""
         verified, *more = self.verified() or [""]
         unverified = []
-        if self.run.committed.get("changed") and not self.verifies:
-            unverified.append(f"Nothing was verified ({self.role}_verify: none).")
+        if self.run.committed.get("changed") and self.variables.get(f"{self._role}_verify") == "none":
+            unverified.append(f"Nothing was verified ({self._role}_verify: none).")
         first = " ".join(filter(None, [verified, *self.read_back()]))
         return [*filter(None, [first]), *more, *unverified, *self.run.committed.get("summary", ())]
 
@@ -75,8 +63,7 @@ class LastWords:
 
     def left_out(self) -> list[str]:
         """The groups that are in use at the source, on one line. The summary of a commit names what it leaves out itself."""
-        groups = first_names(self.run.left_at_source, NAMED)
-        return [f"Left out, because they are in use{self.run.at_source}: {groups}."] if groups else []
+        return self.run.left_at_source_line(NAMED)
 
     def took(self) -> list[str]:
         """How long each step has taken, of those that have run."""
@@ -93,19 +80,21 @@ class LastWords:
 
     def command_back(self) -> list[str]:
         """Which command rolls back."""
-        if not self.returns:
+        if not self.variables["_common_returns"]:
             return [f"the same command with {self._given(phase='rollback')}"]
-        given = self._given(source=self.source, destination=self.destination, directory=self.directory)
-        names = f"{self.role}_groups as they are called on {self.source}"
-        return [f"the playbook streamshift.kafka.rollback with {given} and {names}"]
+        given = {name: self.variables[f"_common_{name}"] for name in ("source", "destination", "directory")}
+        names = f"{self._role}_groups as they are called on {given['source']}"
+        return [f"the playbook streamshift.kafka.rollback with {self._given(**given)} and {names}"]
 
     def _next(self) -> str:
-        # A dry run that finds nothing to do says the same of what comes next as the run itself.
-        if self.dry_run and any(self._result(step).get("changed") for step in ("topics", "plan", "commit", "remove")):
+        # One that finds nothing to do asks for no other run.
+        if self._is_dry_run and any(
+            self._result(step).get("changed") for step in ("topics", "plan", "commit", "remove")
+        ):
             return "look at the offsets, and run the same command without --check."
         if self.run.phase == "plan":
             return self._next_of_plan()
-        if self.run.phase == "sync" and not self.source_lost:
+        if self.run.phase == "sync" and not self.variables["_common_source_lost"]:
             waits = (
                 "go on with rounds until each group is ready. Then "
                 if self._result("readiness").get("not_ready")
@@ -116,10 +105,11 @@ class LastWords:
         return self._next_of_commit()
 
     def _next_of_plan(self) -> str:
-        if self.fails_on_blocked and self.run.planned["counts"].get("blocked"):
+        fails_on_blocked = self.variables["_common_commit_options"]["on_blocked"] == "fail"
+        if fails_on_blocked and self.run.planned["counts"].get("blocked"):
             return (
                 "remove the cause of what is blocked, and run the same command again. Or leave it out with "
-                f"-e {self.role}_on_blocked=skip_group or skip_partition."
+                f"-e {self._role}_on_blocked=skip_group or skip_partition."
             )
         if self.refused:
             return "decide about what a commit would refuse, and run the same command again."
@@ -136,17 +126,25 @@ class LastWords:
         if leaves_out and not committed.get("stands"):
             return "look at what is left out, and run the same command again."
         first = "look at what is left out. Then start" if leaves_out else "start"
-        where = ""
-        if self.moves:
-            where = " with the new names" if self.source == self.destination else self.run.at_destination
+        where, options = "", self.variables["_common_plan_options"]
+        if "group_map" in options and not options.get("restores"):
+            where = self.run.at_destination or " with the new names"
         back = f" To roll back, stop them, and run {self.command_back()[0]}." if committed.get("receipt") else ""
         # It cannot know whether the last run was stopped before it had compared what it has written.
         again = ", because nothing is left to write. If the last run was stopped before its end, run it again first"
-        return f"{first} the consumers{where}{again if self.dry_run and not leaves_out else ''}.{back}"
+        return f"{first} the consumers{where}{again if self._is_dry_run and not leaves_out else ''}.{back}"
+
+    @property
+    def _role(self) -> str:
+        return str(self.variables["_common_role"])
+
+    @property
+    def _is_dry_run(self) -> bool:
+        return bool(self.variables["ansible_check_mode"])
 
     def _given(self, **variables: str) -> str:
         """How a command gives variables of the role."""
-        given = {f"{self.role}_{name}": value for name, value in variables.items()}
+        given = {f"{self._role}_{name}": value for name, value in variables.items()}
         return " ".join(f"-e {_extra_variable(name, value)}" for name, value in given.items())
 
     def _result(self, step: str) -> Result:

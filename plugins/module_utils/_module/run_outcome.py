@@ -9,8 +9,9 @@ import typing as t
 
 from .._model.history import ROUND_PHASES
 from .._model.notes import NoteKind
+from .._model.progress import first_names
 from .._model.run_record import VERIFYING, Failure, RunRecord, Step
-from .._model.visible_text import names_text, visible_name
+from .._model.visible_text import visible_name
 
 Result = t.Mapping[str, t.Any]
 # Of a round, only what it has written is worth keeping: snapshot and plan differ in each.
@@ -129,7 +130,7 @@ class RunOutcome:
     @property
     def left_out(self) -> list[str]:
         """A line for everything that was asked for and is not done: those of the modules, and the groups at the source."""
-        lines = [*self.committed.get("blocked", ()), *self._left_at_source_line]
+        lines = [*self.committed.get("blocked", ()), *self.left_at_source_line(len(self.left_at_source))]
         for result in self.results.values():
             lines.extend(result.get("left_out", ()))
         return list(dict.fromkeys(lines))
@@ -145,10 +146,9 @@ class RunOutcome:
         ]
         return list(dict.fromkeys(told))
 
-    @property
-    def _left_at_source_line(self) -> list[str]:
-        """One line for the groups that are in use at the source, if there are any."""
-        groups = names_text(self.left_at_source)
+    def left_at_source_line(self, most: int) -> list[str]:
+        """One line for the groups that are in use at the source, if there are any. most: more than these are not named."""
+        groups = first_names(self.left_at_source, most)
         return [f"Left out, because they are in use{self.at_source}: {groups}."] if groups else []
 
     @property

@@ -1,6 +1,5 @@
 """What roles say in the end of a run: the next step is one that can be done, and nothing is left out without a word."""
 
-import dataclasses
 import json
 import shlex
 
@@ -27,31 +26,36 @@ APPLY = (
 SKIPPED = {"changed": False, "skipped": True}
 
 
-def words(phase="migrate", *, destination="cloud", returns=False, **more):
-    """Those of a run of group_migration. more: results by the step, or members of LastWords."""
-    members = {field.name for field in dataclasses.fields(LastWords)}
-    results = {step.replace("_", " "): result for step, result in more.items() if step not in members}
-    return LastWords(
-        RunOutcome(results, phase, *places("onprem", destination, returns=returns)),
-        "group_migration",
-        "onprem",
-        destination,
-        "/m",
-        returns,
-        **{
-            "source_lost": False,
-            "dry_run": False,
-            "verifies": True,
-            "moves": True,
-            "fails_on_blocked": True,
-            "refused": False,
-            **{name: value for name, value in more.items() if name in members},
-        },
-    )
+def words(phase="migrate", *, destination="cloud", returns=False, refused=False, **more):
+    """Those of a run of group_migration. more: results by the step, or how it was called."""
+    called = {
+        "source_lost": False,
+        "dry_run": False,
+        "verifies": True,
+        "moves": True,
+        "fails_on_blocked": True,
+        "directory": "/m",
+    }
+    called |= {name: more.pop(name) for name in called.keys() & more}
+    variables = {
+        "_common_role": "group_migration",
+        "_common_source": "onprem",
+        "_common_destination": destination,
+        "_common_directory": called["directory"],
+        "_common_returns": returns,
+        "_common_source_lost": called["source_lost"],
+        "_common_plan_options": {"group_map": []} if called["moves"] else {},
+        "_common_commit_options": {"on_blocked": "fail" if called["fails_on_blocked"] else "skip_group"},
+        "group_migration_verify": "anchors" if called["verifies"] else "none",
+        "ansible_check_mode": called["dry_run"],
+    }
+    results = {step.replace("_", " "): result for step, result in more.items()}
+    run = RunOutcome(results, phase, *places("onprem", destination, returns=returns))
+    return LastWords(run, variables, refused)
 
 
 def test_a_value_with_a_blank_is_given_whole():
-    back = dataclasses.replace(words(returns=True), directory="/m/it's mine").command_back()[0]
+    back = words(returns=True, directory="/m/it's mine").command_back()[0]
     (given,) = [word for word in shlex.split(back) if "directory" in word]
     assert json.loads(given) == {"group_migration_directory": "/m/it's mine"}
 
@@ -169,6 +173,12 @@ def test_groups_in_use_at_the_source_are_named():
     assert "group-19" in words(snapshot={"skipped_groups": many}).left_out()[0]
     assert "group-20" not in words(snapshot={"skipped_groups": many}).left_out()[0]
     assert words(snapshot={"skipped_groups": []}).left_out() == []
+
+
+def test_whoever_asks_only_for_results_needs_no_variable():
+    """One that cannot be worked out must not hide why a run has failed."""
+    run = LastWords(RunOutcome({"plan": {"failed": True, "seconds": 2.0}}), {})
+    assert (run.failed(), run.took(), run.read_back()) == ([True], ["It took: plan 2.0 s."], [])
 
 
 def test_each_step_of_a_run_tells_how_long_it_took():
