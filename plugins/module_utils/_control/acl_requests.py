@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._model.acls import DENY, OPERATIONS, Acl
+from .._model.acls import ALLOW, DENY, OPERATIONS, Acl
 from .._model.connection import Connection
 from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
@@ -74,8 +74,8 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
     What denies comes first: if this is killed halfway, nobody may do what somebody has forbidden.
     """
-    for denies in (True, False):
-        changed = sorted(acl for acl in acls if (acl.permission == DENY) is denies)
+    for permission in (DENY, ALLOW):
+        changed = sorted(acl for acl in acls if acl.permission == permission)
         rows = [dict(zip(_FIELDS, _values(acl), strict=True)) for acl in changed]
         # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
         version = 1 if any(acl.pattern != "LITERAL" for acl in changed) else 0
@@ -90,8 +90,8 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
     What denies goes last, as it comes first in create_acls().
     """
-    for denies in (False, True):
-        changed = sorted(acl for acl in acls if (acl.permission == DENY) is denies)
+    for permission in (ALLOW, DENY):
+        changed = sorted(acl for acl in acls if acl.permission == permission)
         rows = [dict(zip(_FILTER_FIELDS, _values(acl), strict=True)) for acl in changed]
         requests = [Request("DeleteAcls", {"filters": part}) for part in chunks(rows, ACLS_PER_REQUEST)]
         _change(connection, changed, requests, "filter_results", False)

@@ -131,7 +131,7 @@ def _carried(
         parts = _narrowed(_for_principal(acl, options), carried, survey.destination_acls)
         if any(_wanted(part, options) for part in parts):
             narrowed |= parts
-            if acl.name == EVERY or acl.pattern == PREFIXED:
+            if any(part[:3] != acl[:3] for part in parts):
                 text = (
                     f"{acl} becomes one ACL for each name or prefix on which it overrides an ACL that is carried over. It "
                     "is left out elsewhere."
@@ -154,7 +154,7 @@ def _narrowed(acl: Acl, carried: t.Iterable[Acl], destination: t.Iterable[Acl]) 
     carried: the others. destination: what is there, which may deny it already, and more.
     """
     overridden = [other for other in carried if other.permission == ALLOW and _overrides(acl, other)]
-    # On the smaller one of both: one group, of which a prefix is carried over, or one of all topics.
+    # On the narrower of both resources.
     parts = {
         acl if lockout.concerns(other, acl) else acl._replace(name=other.name, pattern=other.pattern)
         for other in overridden
@@ -166,12 +166,10 @@ def _overrides(denying: Acl, allowing: Acl) -> bool:
     """Does an ACL take away something of what another one gives?"""
     if not (lockout.concerns(denying, allowing) or lockout.concerns(allowing, denying)):
         return False
-    principals, given = (
-        {denying.principal, allowing.principal},
-        {allowing.operation, *_IMPLIED.get(allowing.operation, ())},
-    )
-    is_of_both = len(principals) == 1 or any(lockout.is_everybody(acl) for acl in (denying, allowing))
-    return is_of_both and (denying.operation in given or "ALL" in (denying.operation, allowing.operation))
+    if denying.principal != allowing.principal and not any(map(lockout.is_everybody, (denying, allowing))):
+        return False
+    given = {allowing.operation, *_IMPLIED.get(allowing.operation, ())}
+    return denying.operation in given or "ALL" in (denying.operation, allowing.operation)
 
 
 def _denies(wider: Acl, acl: Acl) -> bool:

@@ -55,9 +55,8 @@ def absent_beside(
         copied = [record.offset for record in records if record not in lacking]
         arrived = after.source if after is not None else copied[-1] if copied else -1
         absent = [record.offset for record in lacking if record.offset < arrived]
-    is_deleted = after is not None and after.destination < log_start
-    if after is not None and is_deleted and not is_consumed and source.between(after.source, after.source + 1):
-        absent.append(after.source)
+    if after is not None and not is_consumed and after.destination < log_start:
+        absent += [record.offset for record in source.between(after.source, after.source + 1)]
     if not absent:
         return None
     start = deleted_before(log_start, entry.offset or 0, absent[0], absent[-1] + 1)

@@ -98,6 +98,7 @@ def entries_to_prove(
     readings = groups.read_groups(destination, names) if names else {}
     entries: list[PlanEntry] = []
     problems: list[Problem] = []
+    consumed: set[Key] = set()
     for entry in wanted:
         reading, ours = readings[entry.group], written.get(entry.key)
         now = reading.offsets.get(entry.partition)
@@ -107,6 +108,8 @@ def entries_to_prove(
         is_reset = plan.is_within_one_cluster and entry.is_reset
         if same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading, is_consumed=is_reset)):
             entries.append(entry)
+            if now is not None and now.offset > (entry.offset or 0):
+                consumed.add(entry.key)
         elif ours is not None and not _is_kept(ours, now, entry.offset or 0, policies):
             why = (
                 f"offset {commit_text(ours.written)} was committed, but the committed offset is now {commit_text(now)}"
@@ -114,12 +117,7 @@ def entries_to_prove(
             if ours.has_moved_alone(now, is_reset or reading.had_members):
                 why += ", although no consumer has ever joined the group"
             problems.append(entry_problem(entry, ProblemKind.MOVED, why))
-    later = {
-        entry.key
-        for entry in entries
-        if (now := readings[entry.group].offsets.get(entry.partition)) and now.offset > (entry.offset or 0)
-    }
-    return ToProve(entries, problems, later)
+    return ToProve(entries, problems, consumed)
 
 
 def _is_kept(ours: ReceiptEntry, now: CommittedOffset | None, planned: int, policies: Policies) -> bool:
