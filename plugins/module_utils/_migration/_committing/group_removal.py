@@ -108,7 +108,9 @@ def remove_old_groups(
     outcome = RemovalOutcome(sorted(wanted), before, dict.fromkeys(before), left_out, notes, done)
     if save is None or not wanted:
         return outcome
-    removable.check_given(plan, receipt, wanted, all_readings, name)
+    # The last request before the removal: what the new groups had a moment ago may be gone.
+    new_groups = writing.read_named_groups(cluster, {entry.group for entry in plan.entries})
+    removable.check_given(plan, receipt, wanted, new_groups, name)
     save(with_removed(wanted.values()))
     try:
         not_removed = writing.remove_groups(cluster, wanted)
