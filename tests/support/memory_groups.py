@@ -6,6 +6,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import Unanswered
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import limits, writing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, GroupReading
@@ -41,7 +42,7 @@ class MemoryGroups(Mortal):
     """
 
     BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
-    MAY_BE_DONE = "it may have been done"
+    Unanswered = Unanswered
 
     def __init__(self, groups: t.Mapping[str, Commits]) -> None:
         self.groups = {name: dict(commits) for name, commits in groups.items()}
@@ -117,7 +118,9 @@ class MemoryGroups(Mortal):
                 else:
                     self.groups.setdefault(group, {})[partition] = committed
                 if group in self.unanswered:
-                    errors.setdefault(group, {})[partition] = f"REQUEST_TIMED_OUT: {self.MAY_BE_DONE} or not"
+                    errors.setdefault(group, {})[partition] = Unanswered(
+                        "REQUEST_TIMED_OUT: it may have been done or not"
+                    )
         self.after_commit()
         return errors
 

@@ -32,7 +32,6 @@ LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 BATCH_BYTES = 400_000
 _BUSY = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "STALE_MEMBER_EPOCH", "NON_EMPTY_GROUP")
 BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_TOPIC")
-MAY_BE_DONE = "it may have been done"  # in an error after which nobody knows what the broker has done
 _GROUP = TopicPartition("", -1)  # where the error of a whole group is kept
 _EXPLAINED = {
     **dict.fromkeys(_BUSY, "the group has members"),
@@ -43,6 +42,12 @@ _EXPLAINED = {
     "TOPIC_AUTHORIZATION_FAILED": "needs ACL TOPIC READ on {topic}",
     "GROUP_AUTHORIZATION_FAILED": "needs ACL GROUP {operation} on {group}",
 }
+
+
+class Unanswered(str):
+    """The text of an error after which nobody knows what the broker has done."""
+
+    __slots__ = ()
 
 
 def commit_offsets(
@@ -213,18 +218,22 @@ def _give_up(
 ) -> None:
     """Others may have been stored already, so the error is said of the groups that it is about, and not raised."""
     for group, partitions in wanted.items():
-        settled.setdefault(group, dict.fromkeys(partitions, f"REQUEST_TIMED_OUT: {MAY_BE_DONE} or not ({exc})"))
+        settled.setdefault(
+            group, dict.fromkeys(partitions, Unanswered(f"REQUEST_TIMED_OUT: it may have been done or not ({exc})"))
+        )
 
 
 def _explained(group: str, codes: Codes, operation: str, is_unknown: bool = False) -> Errors:
     """is_unknown: whether a try before this one had no answer, or one that was not about everything."""
-    failed = {}
-    earlier = f"; {MAY_BE_DONE}, by an earlier try without an answer" if is_unknown else ""
+    failed: Errors = {}
     for partition, code in codes.items():
         if code:
             name = error_name(code)
             text = _EXPLAINED.get(name, "").format(topic=partition.topic, group=group, operation=operation)
-            failed[partition] = (f"{name}: {text}" if text else name) + earlier
+            why = f"{name}: {text}" if text else name
+            if is_unknown:
+                why = Unanswered(f"{why}; an earlier try without an answer may have done it")
+            failed[partition] = why
     return failed
 
 

@@ -174,7 +174,7 @@ class Written:
     @property
     def not_stored(self) -> set[Key]:
         """Those of the refused targets that brokers surely have not stored."""
-        return {key for key, why in self.refused.items() if commits.MAY_BE_DONE not in why}
+        return {key for key, why in self.refused.items() if not isinstance(why, commits.Unanswered)}
 
     @property
     def failed_groups(self) -> set[str]:

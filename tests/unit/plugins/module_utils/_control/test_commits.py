@@ -123,4 +123,7 @@ def test_a_refusal_does_not_hide_that_an_earlier_try_without_an_answer_may_have_
     monkeypatch.setattr(commits, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
     nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
     (why,) = commits.commit_offsets(nowhere, {"billing": {HERE[0]: CommittedOffset(1)}})["billing"].values()
-    assert why.startswith("UNKNOWN_MEMBER_ID: the group has members") and (commits.MAY_BE_DONE not in why) is is_known
+    assert (
+        why.startswith("UNKNOWN_MEMBER_ID: the group has members")
+        and isinstance(why, commits.Unanswered) is not is_known
+    )

@@ -89,7 +89,7 @@ def test_new_groups_that_have_consumed_since_are_known_by_the_receipt(cluster):
 
 
 def test_an_old_group_is_not_removed_where_the_new_one_loses_its_offset_in_the_last_moment(cluster):
-    cluster.after_reading = lambda: cluster.groups["new-shipping"].clear()
+    cluster.after_reading = cluster.groups["new-shipping"].clear
     with pytest.raises(Refused, match="has the committed offset none, and not 9"):
         remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     assert cluster.done == [] and cluster.groups["shipping"] == OLD["shipping"]
