@@ -162,11 +162,15 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
 
 def test_the_playbooks_without_a_role_look_where_the_inventory_says_that_migrations_are_kept(controller):
     with controller.changed_clusters() as clusters:
-        clusters["vars"]["group_migration_directory"] = str(controller.directory / "kept")
-    assert f"{controller.directory}/kept" in failed(controller.migration_status())
+        clusters["vars"]["group_migration_directory"] = f"{controller.directory}/kept/{{{{ group_migration_source }}}}"
+    assert f"{controller.directory}/kept/onprem" in failed(controller.migration_status())
     both = ["-e", "support_bundle_source=onprem", "-e", "support_bundle_destination=cloud"]
     bundled = controller.run("streamshift.kafka.support_bundle", *both)
-    assert f"{controller.directory}/kept is no directory" in failed(bundled)
+    assert f"{controller.directory}/kept/onprem is no directory" in failed(bundled)
+    with controller.changed_clusters() as clusters:  # they do not look elsewhere where it cannot be worked out
+        clusters["vars"]["group_migration_directory"] = "/srv/{{ wave_name }}"
+    for played in (controller.migration_status(), controller.run("streamshift.kafka.support_bundle", *both)):
+        assert "'wave_name' is undefined" in failed(played)
 
 
 def test_an_empty_destination_of_an_assessment_is_none(controller):
