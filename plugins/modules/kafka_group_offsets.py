@@ -80,6 +80,8 @@ options:
         second reading becomes the snapshot.
       - This detects consumers that use C(assign). They never appear as members; only their committed offsets change,
         every 5 seconds by default.
+      - If all selected groups have had members, the module does not wait, because their consumers commit nothing after they
+        have left. M(streamshift.kafka.kafka_offset_commit) compares their committed offsets with the snapshot once more.
       - With V(0), the module reads the committed offsets once.
     type: float
     default: 0

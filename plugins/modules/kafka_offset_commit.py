@@ -200,6 +200,8 @@ options:
       - How many seconds to wait before reading the committed offsets a second time, once for all groups together.
       - This detects consumers that use C(assign). They never appear as members; only their committed offsets change,
         every 5 seconds by default.
+      - With O(report), the verification has read them a first time, and so many seconds from then on are enough. A group whose
+        committed offsets have changed since is waited for from now on.
       - The module does not wait if there is nothing to write, unless it looks for producers (O(on_still_written)).
     type: float
     default: 5
@@ -467,6 +469,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 _objections(params, made, verified.lines),
                 int(time.time()),
                 selection,
+                verified.look,
             )
             standing = outcome.standing(made.entries)
             costs = summaries.costs(made, standing, outcome.after, verified.absent)

@@ -143,7 +143,8 @@ def take(
     :param surely: find groups by patterns also while their coordinator moves, which takes two seconds in all.
     :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
     :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
-        that use assign() never show as members, only their commits move. 0 reads once.
+        that use assign() never show as members, only their commits move. 0 reads once, and so do groups that have all had
+        members: whoever commits for them all the same is seen by the commit of the plan, which compares them with the snapshot.
     :param stop_timeout: seconds to wait until nobody uses the groups any more, before on_active_group says what becomes of
         those that are still in use.
     :param removed: groups that an earlier run has removed are taken as they were then.
@@ -159,8 +160,9 @@ def take(
             connection, names, selection, on_blocked, gone, skip_denied
         )
         only_all = on_active_group == OnActiveGroup.FAIL
+        wait = idle_wait if any(not reading.had_members for reading in readings.values()) else 0
         # Where brokers do not tell of open transactions, at least a commit between two readings is seen.
-        wait = idle_wait if not _not_told(readings) else max(idle_wait, SECOND_READING)
+        wait = wait if not _not_told(readings) else max(wait, SECOND_READING)
         seen = quiet.watch(connection, readings, selection, wait, stop_timeout, say, only_all, gone)
         return seen, without_offsets
 

@@ -10,7 +10,8 @@ import functools
 import typing as t
 
 from . import documents
-from .file_rows import At, Form, partition_from, read_file, read_row, write_row
+from .earlier_look import NOT_LOOKED, EarlierLook
+from .file_rows import At, Form, partition_from, read_row, write_row
 from .match_on import PART
 from .notes import Note, NoteKind
 from .record_sum import Bound, RecordSum
@@ -107,6 +108,7 @@ class Report:
     """limit: how many offsets on both sides of each offset were read, None for all, or where only anchors were read.
 
     plan: the SHA-256 digest of the plan file that was verified, None where committed offsets were, without a plan.
+    look: at what a commit of the plan looks once more; None where that cannot follow.
     """
 
     source_id: t.Annotated[str, At("source", "cluster_id")]
@@ -115,17 +117,19 @@ class Report:
     findings: tuple[Finding, ...]
     plan: str | None = None
     method: str = "records"
+    look: EarlierLook | None = None
 
 
 class Objections(t.NamedTuple):
     """What a commit needs of a report. lines: what is wrong in words, by group and partition of the destination.
 
-    absent: the findings of absent records.
+    absent: the findings of absent records. look: how both clusters were seen when the plan was verified.
     """
 
     plan: str | None
     lines: dict[tuple[str, TopicPartition], str]
     absent: tuple[Finding, ...] = ()
+    look: EarlierLook = NOT_LOOKED
 
 
 def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
@@ -139,20 +143,24 @@ def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
 def to_json(report: Report) -> str:
     """The text of a report file."""
     findings = sorted(report.findings, key=lambda finding: (finding.group, finding.destination))
-    head = write_row(report, "findings")
-    head["limit"] = head.pop("limit")  # the last member, as in reports of earlier releases
+    head = write_row(report, "findings", "limit", "look")
+    head["limit"] = report.limit  # the last member, as in reports of earlier releases
+    if report.look is not None:
+        head["look"] = write_row(report.look)
     return documents.dumps(KIND, head, map(write_row, findings))
 
 
 def from_json(text: str, path: str) -> Report:
     """Read a report file, or raise InvalidFile."""
-    return read_file(KIND, text, path, Report, findings=lambda row: read_row(Finding, row))
+    head, rows = documents.loads(KIND, text, path)
+    findings = documents.parse_entries(KIND, path, rows, lambda row: read_row(Finding, row))
+    return documents.parse(KIND, path, head, lambda row: read_row(Report, {"look": None, **row}, findings=findings))
 
 
 def objections(text: str, path: str) -> Objections:
     """What a report file objects to, or InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    digest = documents.parse(KIND, path, head, lambda it: None if it["plan"] is None else documents.text_of(it["plan"]))
+    digest, look = documents.parse(KIND, path, head, _of_plan)
     lines: dict[tuple[str, TopicPartition], str] = {}
     absent = []
     for row in rows:
@@ -161,7 +169,12 @@ def objections(text: str, path: str) -> Objections:
             lines |= {(group, partition): "; ".join(problems) for partition in partitions}
         if lacks:
             absent.append(documents.parse(KIND, path, row, lambda finding_row: read_row(Finding, finding_row)))
-    return Objections(digest, lines, tuple(absent))
+    return Objections(digest, lines, tuple(absent), look)
+
+
+def _of_plan(head: t.Any) -> tuple[str | None, EarlierLook]:
+    digest = None if head["plan"] is None else documents.text_of(head["plan"])
+    return digest, read_row(EarlierLook, head["look"]) if "look" in head else NOT_LOOKED
 
 
 def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str], bool]:

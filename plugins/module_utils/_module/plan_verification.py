@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import functools
 import typing as t
@@ -16,6 +17,7 @@ from .._migration.file_clusters import check_plan_clusters
 from .._model import backlog, plan, receipt, report
 from .._model.background import at_once
 from .._model.connection import Connection
+from .._model.earlier_look import EarlierLook
 from .._model.errors import InvalidFile, InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
@@ -71,12 +73,16 @@ def verify_as_asked(module: Module, source: Connection, destination: Connection)
         with files.locked(path):  # refused before the work, and not after it
             pass
     planned = _planned(params, source, destination)
-    verified, reports = (_incrementally if params["incremental"] else _compared)(module, planned, source, destination)
+    compare = _incrementally if params["incremental"] else _compared
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        looks = pool.submit(_looks, params, planned, source, destination)
+        verified, reports = compare(module, planned, source, destination)
     if not module.check_mode:
-        for path, made in zip(params["report"] or (), reports, strict=False):
+        for path, made, look in zip(params["report"] or (), reports, looks.result(), strict=False):
             if not (params["scope"] == "to_commit" and _is_settled(made, path)):
                 with files.locked(path):
-                    files.write_document(path, report.to_json(made), report.from_json)
+                    text = report.to_json(dataclasses.replace(made, look=look))
+                    files.write_document(path, text, report.from_json)
     return verified, [made.plan for made in reports if made.plan is not None]
 
 
@@ -128,6 +134,15 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
             )
         planned.append(_Planned(made, digests.digest(text), written if wanted == "committed" else None, chosen))
     return planned
+
+
+def _looks(
+    params: dict[str, t.Any], planned: list[_Planned], source: Connection, destination: Connection
+) -> list[EarlierLook | None]:
+    """For each report, how both clusters are seen meanwhile; None unless a commit may follow."""
+    if scope(params) not in ("plan", "to_commit") or not params["report"]:
+        return [None] * max(1, len(planned))
+    return [pending.look_before_commit(each.made, source, destination) for each in planned]
 
 
 def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:

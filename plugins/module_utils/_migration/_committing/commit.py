@@ -10,6 +10,7 @@ import typing as t
 from ..._control import positions
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
+from ..._model.earlier_look import NOT_LOOKED, EarlierLook
 from ..._model.errors import Refused
 from ..._model.group_state import commits_of
 from ..._model.left_out import left_out as not_done
@@ -40,6 +41,7 @@ def commit(
     objections: t.Mapping[Key, str] | None = None,
     now: int | None = None,
     selection: Selection | None = None,
+    earlier: EarlierLook = NOT_LOOKED,
 ) -> CommitOutcome:
     """Commit the plan's offsets and read them back.
 
@@ -49,6 +51,7 @@ def commit(
     :param objections: entries that a verification of the plan objects to, and why; they count as blocked.
     :param now: Unix time in seconds, for the receipt; None notes none.
     :param selection: the groups and topics that are meant; the plan must have no others. None for whatever it has.
+    :param earlier: how both clusters were seen when the plan was verified, from when on idle_wait counts.
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
@@ -57,7 +60,7 @@ def commit(
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
     producers = WriteWatch(source, plan, options.on_still_written, options.idle_wait)
-    producers.begin()
+    producers.begin(earlier)
     changed = changed_entries(plan, source, destination, receipt.traits.topic_ids if receipt else ())
     known = Receipt(changed.destination.cluster_id)
     if receipt is not None:
@@ -79,6 +82,7 @@ def commit(
         options,
         watch,
         producers,
+        earlier,
         now,
         logs,
         one_cluster=plan.is_within_one_cluster,

@@ -13,6 +13,7 @@ from ..._control.configs import broker_number
 from ..._control.permissions import not_offered
 from ..._model.cluster_identity import LogRange
 from ..._model.connection import Connection
+from ..._model.earlier_look import EarlierLook
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
@@ -68,6 +69,7 @@ def decide_commit(
     options: CommitOptions,
     watch: SourceWatch,
     producers: WriteWatch,
+    earlier: EarlierLook,
     now: int | None,
     logs: t.Mapping[str, t.Sequence[LogRange | None]],
     *,
@@ -76,9 +78,9 @@ def decide_commit(
 ) -> CommitDecision:
     """What is written of these entries. logs: of the destination, as they were learned a moment ago, by topic and partition.
 
-    one_cluster: whether it is the source as well. predicts: topics that a promotion would make are not there yet. The last
-    request is the last look at the destination's groups, because what is committed after it is overwritten, while the source
-    is looked at once more after the last write.
+    earlier: how its groups were seen before. one_cluster: whether it is the source as well. predicts: topics that a promotion
+    would make are not there yet. The last request is the last look at the destination's groups, because what is committed after
+    it is overwritten, while the source is looked at once more after the last write.
 
     Raises whatever commit() raises before its first write.
     """
@@ -116,9 +118,9 @@ def decide_commit(
         producers.look(may_start)
         watch.look(planned.set, settled)
 
-    moving = writing.busy_groups(
-        destination, names, found, options.on_active_group, options.idle_wait, watched, look_at_source
-    )
+    is_second = earlier.shows(found[name] for name in {*names, *watched})
+    idle_wait = earlier.seconds_left(options.idle_wait) if is_second else options.idle_wait
+    moving = writing.busy_groups(destination, names, found, options.on_active_group, idle_wait, watched, look_at_source)
     still = planned.without(moving)
     allowed, in_use, source_notes = watch.before(still)
     not_written = {group for group, _partition in still.set.keys() - allowed.set.keys()}

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
-from ..._control import groups
+from ..._control import groups, positions
+from ..._model.background import at_once
 from ..._model.connection import Connection
+from ..._model.earlier_look import EarlierLook
+from ..._model.errors import MigrationError
 from ..._model.group_state import commits_of
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnBlocked
@@ -15,6 +18,21 @@ from . import conflicts
 from .commit_decision import ground_of, groups_with_members
 from .entry_decision import entries_to_write
 from .outcome import CommitOptions
+
+
+def look_before_commit(plan: Plan, source: Connection, destination: Connection) -> EarlierLook | None:
+    """What a commit of the plan looks at once more, as it is now; None where that cannot be read, which the commit will say."""
+    entries = [entry for entry in plan.entries if entry.offset is not None]
+    names = sorted({entry.group for entry in entries})
+    partitions = {at.partition for entry in entries for at in entry.source}
+    try:
+        readings, ends = at_once(
+            lambda: groups.read_groups(destination, names) if names else {},
+            lambda: positions.log_ends(source, partitions),
+        )
+    except MigrationError:
+        return None
+    return EarlierLook.of(readings, ends)
 
 
 def entries_to_commit(

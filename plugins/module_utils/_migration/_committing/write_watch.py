@@ -3,7 +3,7 @@
 """Which topics of the groups producers still write at the source while the groups are committed at the destination.
 
 What comes there later reaches the groups only as long as a replication tool runs. The ends of the logs are read before and
-after idle_wait, which mostly passes between two readings of the destination's groups, and once more after the last write.
+after idle_wait, which mostly passes while the plan is verified, and once more after the last write.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import typing as t
 
 from ..._control import positions
 from ..._model.connection import Connection
+from ..._model.earlier_look import NOT_LOOKED, EarlierLook
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
@@ -39,10 +40,13 @@ class WriteWatch:
         self._last: list[StillWritten] = []
         self.seen: dict[str, StillWritten] = {}
 
-    def begin(self) -> None:
-        """Take the first reading."""
-        self._ends = self._read(None)
-        self._second = time.monotonic() + self._idle_wait
+    def begin(self, earlier: EarlierLook = NOT_LOOKED) -> None:
+        """Take the first reading, unless that is an earlier one of the same run."""
+        partitions = self._partitions(None)
+        known = {at: end for at in partitions if (end := earlier.end_of(at)) is not None}
+        goes_on = earlier.is_recent and len(known) == len(partitions)
+        self._ends = known if goes_on and self._policy is not None else self._read(None)
+        self._second = time.monotonic() + (earlier.seconds_left(self._idle_wait) if goes_on else self._idle_wait)
 
     def look(self, keys: t.Collection[Key]) -> None:
         """Take the second one, of the partitions that these entries rest on. before() asks no cluster then."""

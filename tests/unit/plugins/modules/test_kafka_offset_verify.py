@@ -5,6 +5,9 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import Claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import NOT_LOOKED
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_verification
@@ -13,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.verify_r
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
 from tests.support.module_inputs import DESTINATION, ORDERS, SOURCE, entry, plan_of, saved, warned
 
+READING = GroupReading("billing", True, "Empty", "classic", "consumer", {ORDERS: CommittedOffset(5)})
 SKIPPED = Problem(ProblemKind.SKIPPED, "billing", ((ORDERS, 7),), ((ORDERS, 5),), 2, "2 records would be skipped")
 
 
@@ -35,6 +39,10 @@ def verify(run_module, monkeypatch, tmp_path):
             run.claimed = given
             return Claims("S", "D", [], 0, [], [Note(NoteKind.GROUP_IN_USE, "seen on the way")])
 
+        monkeypatch.setattr(plan_verification.pending.groups, "read_groups", lambda *_given: run.read())
+        monkeypatch.setattr(
+            plan_verification.pending.positions, "log_ends", lambda _cluster, its: dict.fromkeys(its, 9)
+        )
         monkeypatch.setattr(plan_verification.use_case, "records", records)
         monkeypatch.setattr(plan_verification.use_case, "anchors", anchors)
         monkeypatch.setattr(plan_verification.claimed_offsets, "of_plan", claims)
@@ -44,6 +52,7 @@ def verify(run_module, monkeypatch, tmp_path):
         given = {name: value for name, value in given.items() if value is not None}
         return run_module(kafka_offset_verify, check=check, **given)
 
+    run.read = lambda: {"billing": READING}
     return run
 
 
@@ -54,6 +63,29 @@ def test_what_is_right_is_no_change_and_writes_a_report_about_this_plan(verify, 
     assert "a note" not in warned(result)
     found = report.objections((tmp_path / "report.json").read_text(), "report.json")
     assert [found.plan] == result["plan_digests"]
+
+
+@pytest.mark.parametrize(
+    ("options", "ends"), [({"scope": "plan"}, {"orders": (9,)}), ({"scope": "committed", "receipt": True}, {})]
+)
+def test_a_report_that_a_commit_may_follow_has_its_first_look(verify, tmp_path, options, ends):
+    path = tmp_path / "report.json"
+    if "receipt" in options:
+        options = {**options, "receipt": [str(tmp_path / "none.json")]}
+    verify(report=[str(path)], **options)
+    look = report.objections(path.read_text(), "report.json").look
+    assert look.ends == ends and look.is_recent is look.shows([READING]) is bool(ends)
+
+
+def test_what_cannot_be_looked_at_is_for_the_commit_to_say(verify, tmp_path):
+    path = tmp_path / "report.json"
+
+    def refuse():
+        raise NotAuthorized("needs ACL GROUP DESCRIBE")
+
+    verify.read = refuse
+    assert not verify(report=[str(path)], scope="plan").get("failed")
+    assert report.objections(path.read_text(), "report.json").look == NOT_LOOKED
 
 
 def test_what_was_compared_and_is_not_right_is_counted(verify):

@@ -34,7 +34,7 @@ class Cluster:
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         known_by_id(monkeypatch, lambda _connection: "id")
         monkeypatch.setattr(take_snapshot, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1))
-        self.topics, self.committed = [], {}
+        self.topics, self.committed, self.protocol = [], {}, ""
         monkeypatch.setattr(selected_groups, "list_topics", lambda _connection: self.topics)
 
     def listed(self, names):
@@ -43,7 +43,7 @@ class Cluster:
     def read(self, _connection, names, stable=True, **_how):
         self.watched.append(tuple(names))
         offsets = {name: dict.fromkeys(self.committed.get(name, [ORDERS]), CommittedOffset(5)) for name in names}
-        return {name: GroupReading(name, True, "Empty", "classic", "consumer", offsets[name]) for name in names}
+        return {name: GroupReading(name, True, "Empty", "classic", self.protocol, offsets[name]) for name in names}
 
     def sleep(self, seconds):
         self.now += seconds
@@ -77,6 +77,14 @@ def test_the_time_between_two_lists_is_not_waited_for_again_after_groups_were_wa
     cluster = Cluster(monkeypatch, ["billing"], ["billing"])
     cluster.take(idle_wait=0)
     assert cluster.now == groups.SETTLE_SECONDS
+
+
+def test_groups_that_have_had_members_are_not_waited_for(monkeypatch):
+    """Who has left commits nothing more, and the commit of the plan compares all groups once more."""
+    cluster = Cluster(monkeypatch, ["billing"])
+    cluster.protocol = "consumer"
+    cluster.take(Selection(groups=("billing",)), idle_wait=5)
+    assert (cluster.now, cluster.watched) == (0, [("billing",)])
 
 
 def test_patterns_that_neither_list_matches_are_refused(monkeypatch):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import time
 import types
 import typing as t
 
@@ -16,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
     commit_decision,
     source_watch,
     write_watch,
+    writing,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import commit, roll_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import own_objections
@@ -24,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.write_watch import WriteWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import EarlierLook
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     GroupBusy,
@@ -154,6 +157,25 @@ def test_what_a_verification_objects_to_is_never_written(cluster):
     outcome = commit(PLAN, None, CLOUD, skip, cluster.save, objections=wrong)
     assert set(outcome.set) == {("shipping", P0)}
     assert cluster.groups == {**BEFORE, "shipping": {P0: CommittedOffset(40)}}
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_second_reading_waits_only_for_the_rest_since_the_verification_of_groups_that_stand(
+    cluster, monkeypatch, moved
+):
+    slept: list[float] = []
+    looked = EarlierLook.of(writing.groups.read_groups(CLOUD, ["billing", "shipping"]), {})
+    monkeypatch.setattr(time, "time", lambda: looked.at + 3)
+    monkeypatch.setattr(time, "sleep", slept.append)
+    if moved:
+        cluster.groups["billing"][TopicPartition("clicks", 0)] = CommittedOffset(91)
+    commit(PLAN, None, CLOUD, dataclasses.replace(REWIND, idle_wait=5), None, earlier=looked)
+    assert slept == [5 if moved else 2]
+    slept.clear()
+    monkeypatch.setattr(time, "sleep", lambda _seconds: cluster.groups["billing"].update({P0: CommittedOffset(92)}))
+    with pytest.raises(GroupBusy, match="orders-0 from 90 to 92"):
+        commit(PLAN, None, CLOUD, dataclasses.replace(REWIND, idle_wait=5), cluster.save, earlier=looked)
+    assert cluster.done == []
 
 
 def test_a_second_run_writes_nothing(migrated):

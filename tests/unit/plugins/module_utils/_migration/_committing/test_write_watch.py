@@ -1,5 +1,6 @@
 """Topics that producers still write at the source are named, with who writes them, or stop a commit before it writes."""
 
+import time
 import types
 
 import pytest
@@ -10,6 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import write_watch
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.write_watch import WriteWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import NOT_LOOKED, EarlierLook
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
@@ -29,7 +31,7 @@ KEYS = [entry.key for entry in ENTRIES]
 def watch(monkeypatch):
     """``watch(policy, *readings)``: a watch of logs with these ends, a list for each reading."""
 
-    def make(policy, *readings, source=SOURCE, idle_wait=0):
+    def make(policy, *readings, source=SOURCE, idle_wait=0, earlier=NOT_LOOKED):
         left = list(readings)
 
         def bounds(_connection, partitions):
@@ -50,7 +52,7 @@ def watch(monkeypatch):
             },
         )
         made = WriteWatch(source, Plan("S", "D", "digest", ENTRIES), policy, idle_wait)
-        made.begin()
+        made.begin(earlier)
         return made
 
     return make
@@ -88,6 +90,17 @@ def test_idle_wait_is_between_the_first_two_readings_where_there_is_anything_to_
     now[0] += passed
     watched.look(keys)
     assert slept_for == slept
+
+
+@pytest.mark.parametrize(("ago", "ends", "waits"), [(2, [5, 5, 5], 3), (70, [5, 5, 5], 5), (2, [5, 5], 5)])
+def test_a_reading_of_the_same_run_that_has_all_partitions_is_the_first_one(watch, monkeypatch, ago, ends, waits):
+    slept_for = []
+    monkeypatch.setattr(write_watch, "time", types.SimpleNamespace(monotonic=lambda: 0.0, sleep=slept_for.append))
+    earlier = EarlierLook.of({}, dict(zip(PLACES, ends, strict=False)))
+    monkeypatch.setattr(time, "time", lambda: earlier.at + ago)
+    readings = [[5, 5, 6]] if waits == 3 else [[5, 5, 5], [5, 5, 6]]
+    (note,) = before(watch(OnStillWritten.NOTE, *readings, idle_wait=5, earlier=earlier), KEYS)
+    assert note.text.endswith("clicks: 1 record") and slept_for == [waits]
 
 
 def test_what_is_left_out_after_the_look_is_no_matter(watch):
