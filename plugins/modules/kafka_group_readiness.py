@@ -36,9 +36,13 @@ options:
       - The module refuses a directory that has neither a plan nor a receipt, damaged files, and files of other clusters. If
         several directories know a group, the one that has committed it last counts, and a note says so.
       - If O(source) does not answer, a note says so, and the status is what the files and O(destination) tell.
-      - Mutually exclusive with O(plan) and O(report).
+      - Mutually exclusive with O(plan), O(receipt) and O(report).
     type: list
     elements: path
+  receipt:
+    description: Path of the receipt file of M(streamshift.kafka.kafka_offset_commit), which need not exist. With it, planned
+      offsets count as committed if the group has consumed since they were committed.
+    type: path
   idle_wait:
     description: With O(directories), how many seconds are between two looks at the ends of the logs at O(source), at
       least, to see which topics producers still write there.
@@ -308,7 +312,7 @@ import typing as t
 
 from ..module_utils._migration import look_at_readiness as use_case
 from ..module_utils._migration._committing.conflicts import objected
-from ..module_utils._model import documents, plan, readiness, status
+from ..module_utils._model import documents, plan, readiness, receipt, status
 from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.faults import raise_any
 from ..module_utils._model.option_names import option_name
@@ -337,7 +341,8 @@ def look(module: Module) -> dict[str, t.Any]:
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
     now = documents.utc_text(last.now)
     wait = params["wait_for_start"], params["wait_for_groups"]
-    groups = use_case.look_until_started(made, source, destination, last.ready_since, now, *wait)
+    committed = files.parsed(params["receipt"], receipt.from_json)
+    groups = use_case.look_until_started(made, committed, source, destination, last.ready_since, now, *wait)
     rows = tuple(status.group_row(group) for group in groups)
     written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, last.now, rows)
     write_status(module, written.after(last.rounds), os.path.dirname(params["plan"]))
@@ -363,7 +368,7 @@ def _idle(params: dict[str, t.Any]) -> t.Iterator[InvalidInput]:
 def main() -> None:
     spec = {
         **options.cluster_spec("source", "destination"),
-        **options.optional("path", "plan", "report", "status", "metrics"),
+        **options.optional("path", "plan", "receipt", "report", "status", "metrics"),
         "directories": {"type": "list", "elements": "path"},
         "waves": options.waves_spec(),
         "idle_wait": {"type": "float", "default": 2},
@@ -377,7 +382,7 @@ def main() -> None:
     Module(
         spec,
         required_one_of=[("plan", "directories")],
-        mutually_exclusive=[("directories", name) for name in ("plan", "report")],
+        mutually_exclusive=[("directories", name) for name in ("plan", "receipt", "report")],
     ).run(look)
 
 

@@ -283,7 +283,8 @@ stands:
   type: int
   sample: 12
 may_start:
-  description: Names of the groups that have all planned offsets after this task, so that their consumers may start. A group
+  description: Names of the groups that have all planned offsets after this task, or have consumed since, so that their
+    consumers may start. A group
     with a blocked partition, in RV(kept_groups) or in RV(active_groups) is not among them. Empty with O(state=rolled_back).
   returned: success
   type: list
@@ -304,8 +305,9 @@ left_out:
   elements: str
   sample: []
 kept_groups:
-  description: Names of the groups of which the module left an offset alone because of O(on_rewind), O(on_advance) or an earlier
-    migration, and of those that O(on_active_source=skip_group) leaves out.
+  description: Names of the groups of which the module left an offset alone because of O(on_rewind) or O(on_advance), and of
+    those that O(on_active_source=skip_group) leaves out. Those that were migrated earlier and have consumed since are not
+    among them.
   returned: success
   type: list
   elements: str

@@ -114,6 +114,7 @@ def _expecting(
     if entry.verdict is Verdict.UNCOMMITTED and current is not None:
         detail = f"{entry.detail}; consumers start at what the group has committed{at_destination()}"
         entry = dataclasses.replace(entry, detail=sys.intern(detail))
+    entry = _not_after_earlier(entry, receipt, log)
     if previous is not None and _stands(entry, previous, log):
         ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
         if ours or current == previous.expected:
@@ -121,8 +122,33 @@ def _expecting(
     return entry if entry.expected == current else dataclasses.replace(entry, expected=current)
 
 
+def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry | None, log: LogRange | None) -> PlanEntry:
+    """The entry, not after the offset that the group was set to before, where the source has lost the records by now.
+
+    What an option chooses then counts on nobody but the replication tool writing at the destination, and producers may have
+    moved there since. The group has not: it has consumed nothing after its offset of then.
+    """
+    if receipt is None or receipt.written is None or entry.offset is None or not receipt.stood:
+        return entry
+    first = max(receipt.written.offset, 0 if log is None else log.start)
+    if (
+        entry.verdict is Verdict.REQUESTED
+        or not entry.is_chosen
+        or not receipt.settles(entry, one_cluster=False)
+        or entry.offset <= first
+    ):
+        return entry
+    detail = (
+        f"{entry.detail}; not after {receipt.written.offset}, to which the group was set from the same committed offset "
+        "before: to choose anew, roll back first"
+    )
+    return dataclasses.replace(entry, offset=first, leader_epoch=None, repeats=None, detail=detail)
+
+
 def _stands(entry: PlanEntry, previous: PlanEntry, log: LogRange | None) -> bool:
     """Is the earlier decision still the same? One by retention moves on with the clock, and stays as safe as it was.
+
+    Its detail says what has chosen it: the retention time, or another value of the option.
 
     It does not stay if the log starts after it by now: consumers that find their offset gone start where their settings say.
 
@@ -130,7 +156,7 @@ def _stands(entry: PlanEntry, previous: PlanEntry, log: LogRange | None) -> bool
     """
     if entry == previous:  # of a wide topic, nearly all are: nothing is committed there
         return True
-    earlier = entry.reason is Reason.CAUGHT_UP and previous.reason is Reason.CAUGHT_UP
+    earlier = entry.reason is previous.reason is Reason.CAUGHT_UP and entry.detail == previous.detail
     start = 0 if log is None else log.start
     if (
         earlier
@@ -138,9 +164,7 @@ def _stands(entry: PlanEntry, previous: PlanEntry, log: LogRange | None) -> bool
         and previous.offset is not None
         and start <= previous.offset <= entry.offset
     ):
-        entry = dataclasses.replace(
-            entry, offset=previous.offset, repeats=previous.repeats, detail=previous.detail, evidence=previous.evidence
-        )
+        entry = dataclasses.replace(entry, offset=previous.offset, repeats=previous.repeats, evidence=previous.evidence)
     evidence = entry.evidence._replace(way=previous.evidence.way, doubt=previous.evidence.doubt)
     same = dataclasses.replace(entry, expected=previous.expected, verified=previous.verified, evidence=evidence)
     return same == previous

@@ -13,15 +13,21 @@ from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.plan import Plan
 from .._model.readiness import Readiness
+from .._model.receipt import Receipt
 from .file_clusters import check_plan_clusters
 
 _PAUSE = 2.0  # seconds between two looks
 
 
 def look_at_readiness(
-    plan: Plan, source: Connection, destination: Connection, since: t.Mapping[str, str], now: str
+    plan: Plan,
+    receipt: Receipt | None,
+    source: Connection,
+    destination: Connection,
+    since: t.Mapping[str, str],
+    now: str,
 ) -> list[Readiness]:
-    """Read groups and log ends, no records. since, now: see readiness.assess_readiness(). Raises Refused for other clusters."""
+    """Read groups and log ends, no records. since, now, receipt: see assess_readiness(). Raises Refused for other clusters."""
     check_plan_clusters(plan, source, destination)
     names = sorted({at.group for entry in plan.entries for at in entry.source})
     wanted = {at.partition for entry in plan.entries for at in entry.source}
@@ -34,11 +40,12 @@ def look_at_readiness(
     )
     known = [partition for partition in wanted if partition.partition < counts.get(partition.topic, 0)]
     logs = positions.log_ranges(source, known)
-    return readiness.assess_readiness(plan, at_source, at_destination, logs, since, now)
+    return readiness.assess_readiness(plan, at_source, at_destination, logs, since, now, receipt)
 
 
 def look_until_started(
     plan: Plan,
+    receipt: Receipt | None,
     source: Connection,
     destination: Connection,
     since: t.Mapping[str, str],
@@ -52,12 +59,12 @@ def look_until_started(
     plan's, or in use at the source.
     """
     deadline = time.monotonic() + seconds
-    looked = look_at_readiness(plan, source, destination, since, now)
+    looked = look_at_readiness(plan, receipt, source, destination, since, now)
     ready = {group.group for group in looked if group.ready and not group.in_use_at_source}
     may_start = ready if groups is None else groups
     while (left := deadline - time.monotonic()) > 0:
         if all(group.in_use_at_destination for group in looked if group.group in may_start):
             break
         time.sleep(min(_PAUSE, left))
-        looked = look_at_readiness(plan, source, destination, since, now)
+        looked = look_at_readiness(plan, receipt, source, destination, since, now)
     return looked

@@ -118,6 +118,11 @@ class PlanEntry:
         return self.verdict is Verdict.REQUESTED and is_own
 
     @property
+    def is_chosen(self) -> bool:
+        """Whether an option has chosen the offset, because no record tells it."""
+        return self.verdict is Verdict.REQUESTED or self.reason in (Reason.EXPIRED, Reason.CAUGHT_UP)
+
+    @property
     def key(self) -> tuple[str, TopicPartition]:
         """What makes the entry unique in its plan."""
         return self.group, self.partition

@@ -14,6 +14,7 @@ from .group_state import GroupReading
 from .grouping import values_by_key
 from .plan import Plan, PlanEntry
 from .progress import counted, first_of
+from .receipt import Key, Receipt, ReceiptEntry
 from .record_sum import NOTHING, RecordSum
 from .records import TopicPartition
 from .report import Finding
@@ -52,7 +53,8 @@ class Readiness:
 
     lag: at the source; None without a commit there. to_come: consumed offsets
     that the replication tool has still to bring; None where it lags and that is not known. verdicts: how many partitions
-    have each. not_committed: partitions of which the group has not committed the plan's offset at the destination.
+    have each. not_committed: partitions of which the group has not committed the plan's offset at the destination, or consumed
+    since.
     in_use_at_source and in_use_at_destination: has it members there? ready_since: UTC, in ISO 8601; None for a group that is
     not ready. absent: unconsumed records that the destination is known to lack although later ones are there.
     """
@@ -103,16 +105,19 @@ def assess_readiness(
     logs: t.Mapping[TopicPartition, LogRange],
     since: t.Mapping[str, str],
     now: str,
+    receipt: Receipt | None = None,
 ) -> list[Readiness]:
     """One entry a group, sorted by name.
 
     source, destination: the groups now, by the names that they have there. logs: those of the source that
     are there. since: since when groups were ready at the last round. now: what a group that has become ready gets.
+    receipt: of the plan's commits, so that a group that has consumed since counts as committed.
     """
+    lines = {} if receipt is None else receipt.as_far_as_of(plan.destination_identity).by_key
     groups = values_by_key((entry.group, entry) for entry in plan.entries)
     result = []
     for name, entries in sorted(groups.items()):
-        readiness = _assess(name, entries, source, destination[name], logs)
+        readiness = _assess(name, entries, source, destination[name], logs, lines)
         result.append(
             dataclasses.replace(readiness, ready_since=since.get(name, now)) if readiness.ready else readiness
         )
@@ -125,6 +130,7 @@ def _assess(
     source: t.Mapping[str, GroupReading],
     at_destination: GroupReading,
     logs: t.Mapping[TopicPartition, LogRange],
+    lines: t.Mapping[Key, ReceiptEntry],
 ) -> Readiness:
     positions = {(at.group, at.partition) for entry in entries for at in entry.source}
     source_groups = tuple(sorted({group for group, _partition in positions}))
@@ -134,11 +140,12 @@ def _assess(
         if partition in logs and (committed := source[group].offsets.get(partition)) is not None
     ]
     lagging = [entry.to_come for entry in entries if entry.reason is Reason.DESTINATION_LAGS and entry.offset is None]
-    not_committed = 0
-    for entry in entries:
-        current = at_destination.offsets.get(entry.partition)
-        if entry.offset is not None and (current is None or current.offset != entry.offset):
-            not_committed += 1
+
+    def is_committed(entry: PlanEntry) -> bool:
+        current, line = at_destination.offsets.get(entry.partition), lines.get(entry.key)
+        has_consumed = line is not None and line.settles(entry, one_cluster=False) and line.accounts_for(at_destination)
+        return has_consumed or (current is not None and current.offset == entry.offset)
+
     return Readiness(
         name,
         source_groups,
@@ -150,7 +157,7 @@ def _assess(
             for entry in sorted(entries, key=lambda entry: entry.key)
             if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED, Verdict.REQUESTED)
         ),
-        not_committed,
+        sum(entry.offset is not None and not is_committed(entry) for entry in entries),
         any(source[group].has_members for group in source_groups),
         at_destination.has_members,
         absent=absent_records(entries),

@@ -13,6 +13,7 @@ from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
 from .file_rows import partition_from
 from .group_state import CommittedOffset, GroupReading
+from .plan import PlanEntry
 from .records import TopicPartition
 from .snapshot import SnapshotEntry, entry_from, entry_row
 
@@ -40,8 +41,8 @@ class ReceiptEntry(t.NamedTuple):
     after: what was read back last, of an earlier write while this one is pending. None where no write of this entry was: a run
     that was killed may not have written it.
 
-    source: several origins where partitions or topics were merged. time: Unix time in whole seconds of the last write. Receipts
-    of releases that did not note these, or pending, have none.
+    source: several origins where partitions or topics were merged. time: Unix time in whole seconds of the last write. stood:
+    what each of source had committed then, None for nothing. Receipts of releases that noted none of these have none.
     """
 
     group: str
@@ -52,6 +53,7 @@ class ReceiptEntry(t.NamedTuple):
     source: tuple[Origin, ...] = ()
     time: int | None = None
     pending: Pending | None = None
+    stood: tuple[int | None, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -62,6 +64,22 @@ class ReceiptEntry(t.NamedTuple):
     def origins(self) -> tuple[Origin, ...]:
         """The names that a user selects the entry by: those at the source, or its own where the source was not noted."""
         return self.source or (Origin(self.group, self.partition),)
+
+    def settles(self, entry: PlanEntry, *, one_cluster: bool) -> bool:
+        """Was the group set to this entry's offset, or to another one from the same commits at the source?
+
+        The offset may be another one by now, because records have expired, or because an option chooses one. Such an offset
+        counts on nobody but the replication tool writing at the destination, which ends with a migration. Where it was not
+        noted how the group stood, such an offset alone counts as one from the same commits.
+
+        one_cluster: inside one, whoever asks for another offset wants it.
+        """
+        if self.written == entry.target or one_cluster:
+            return self.written == entry.target
+        if not self.stood:
+            return entry.is_chosen
+        stood = dict(zip(self.source, self.stood, strict=True))
+        return stood == {Origin(at.group, at.partition): at.offset for at in entry.source}
 
     def explains(self, current: CommittedOffset | None) -> bool:
         """Is this commit what was written here, or what the group has consumed since?
@@ -217,13 +235,18 @@ def _row(entry: ReceiptEntry) -> documents.Json:
     """A line without a source keeps none: what a run does not touch stays as it is."""
     return {
         **_origin_row(entry.group, entry.partition),
-        **({"source": [_origin_row(*origin) for origin in entry.source]} if entry.source else {}),
+        **({"source": _source_rows(entry)} if entry.source else {}),
         "before": documents.committed_row(entry.before),
         "written": documents.committed_row(entry.written),
         "after": documents.committed_row(entry.after),
         **({"time": entry.time} if entry.time is not None else {}),
         **({"pending": entry.pending.value} if entry.pending else {}),
     }
+
+
+def _source_rows(entry: ReceiptEntry) -> list[documents.Json]:
+    rows = [_origin_row(*origin) for origin in entry.source]
+    return [{**row, "offset": offset} for row, offset in zip(rows, entry.stood, strict=True)] if entry.stood else rows
 
 
 def _origin_row(group: str, partition: TopicPartition) -> documents.Json:
@@ -233,14 +256,19 @@ def _origin_row(group: str, partition: TopicPartition) -> documents.Json:
 def _entry(row: t.Any) -> ReceiptEntry:
     if "source" in row and not row["source"]:
         raise ValueError("source is empty")
+    source = row.get("source", ())
+    stood = tuple(at["offset"] and documents.offset_of(at["offset"]) for at in source if "offset" in at)
+    if stood and len(stood) < len(source):
+        raise ValueError("an offset of source is missing")
     return ReceiptEntry(
         *_origin(row),
         documents.committed_from(row["before"]),
         documents.committed_from(row["written"]),
         documents.committed_from(row["after"]),
-        tuple(map(_origin, row.get("source", ()))),
+        tuple(map(_origin, source)),
         _time(row["time"]) if "time" in row else None,
         Pending(row["pending"]) if "pending" in row else None,
+        stood,
     )
 
 

@@ -20,7 +20,7 @@ def commit_result(
     head: the first lines of the summary. costs: what the offsets cost the groups, empty if nothing.
     """
     chosen = results.returned(outcome.before.items(), return_entries, lambda row: row[0] in outcome.set)
-    left_out = [*outcome.blocked, *outcome.left_out]
+    left_out, going_on = [*outcome.blocked, *outcome.left_out], list(outcome.going_on.values())
     return {
         "changed": bool(outcome.set),
         "entries": [
@@ -38,6 +38,6 @@ def commit_result(
         "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
         "still_written": [topic.row() for topic in outcome.still_written],
-        "summary": head + summaries.commit_summary(outcome.before, outcome.set, left_out, outcome.going_on, costs),
+        "summary": head + summaries.commit_summary(outcome.before, outcome.set, left_out, going_on, costs),
         "diff": results.commit_diff(outcome.before, outcome.after, cluster),
     }

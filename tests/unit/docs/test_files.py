@@ -107,12 +107,15 @@ def with_offset(entry: plan.PlanEntry) -> plan.PlanEntry:
 entries = st.lists(values(plan.PlanEntry, source=some(plan.SourcePosition)).map(with_offset), max_size=2).map(tuple)
 places = some(report.PartitionOffset)
 findings = st.lists(values(report.Finding, source=places, destination=places), max_size=2).map(tuple)
+lines = values(receipt.ReceiptEntry, stood=st.none() | some(int | None)).map(
+    lambda line: line._replace(stood=() if line.stood is None else line.stood[:1] * len(line.source))
+)
 digests = st.none() | st.binary(min_size=32, max_size=32).map(bytes.hex)
 traits = values(Traits, logs=st.just({}))  # only plans note what the logs are
 documents = {
     "snapshot": values(Snapshot, traits=traits),
     "plan": values(plan.Plan, entries=entries),
-    "receipt": values(receipt.Receipt, traits=traits),
+    "receipt": values(receipt.Receipt, traits=traits, entries=st.lists(lines, max_size=2).map(tuple)),
     "report": values(report.Report, findings=findings, plan=digests),
     "copy": values(backlog.Backlog, name=st.from_regex(r"streamshift-copy-[0-9a-f]{16}", fullmatch=True)),
     "removed": values(removed.Removed, traits=traits),

@@ -110,8 +110,9 @@ def decide_commit(
     watched = {name for name in planned.consumed if not found[name].has_members}
     notes = [*_expiry_notes(destination, warned), *writing.hidden_notes(destination, renewed)]
 
-    may_start = {*planned.set, *(entry.key for entry in entries if entry.group not in planned.alone)}
-    others = {group for group, _partition in planned.set} | planned.alone
+    alone = planned.alone | planned.consumed
+    may_start = {*planned.set, *(entry.key for entry in entries if entry.group not in alone)}
+    others = {group for group, _partition in planned.set} | alone
     settled = {key for key in may_start if key[0] not in others}
 
     def look_at_source() -> None:

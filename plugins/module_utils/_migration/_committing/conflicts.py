@@ -27,13 +27,13 @@ _FOUND_LATER = (Reason.VERIFICATION_FAILED, Reason.CHANGED_SINCE_PLAN)  # what n
 class Writes:
     """set: what is written, None where a commit is removed. kept: one line for each entry left alone on purpose.
 
-    going_on: the same for each whose group has consumed since it was migrated. alone: the groups of all of these, and those
-    that are left out because they are in use at the source. consumed: the groups that have consumed since.
+    alone: the groups of these, and those that are left out because they are in use at the source. going_on: a line for each
+    other entry whose group has consumed since it was migrated. consumed: the groups of these.
     """
 
     set: dict[Key, Target]
     kept: list[str]
-    going_on: list[str] = dataclasses.field(default_factory=list)
+    going_on: dict[Key, str] = dataclasses.field(default_factory=dict)
     alone: frozenset[str] = frozenset()
     consumed: frozenset[str] = frozenset()
 
@@ -167,7 +167,8 @@ def receipt_entries(
             before, after = earlier.before, earlier.after
             pending = earlier.pending or (None if earlier.is_read_back_otherwise else Pending.COMMIT)
         source = tuple(Origin(position.group, position.partition) for position in entry.source)
-        result.append(ReceiptEntry(*entry.key, before, entry.target, after, source, now, pending))
+        stood = tuple(position.offset for position in entry.source)
+        result.append(ReceiptEntry(*entry.key, before, entry.target, after, source, now, pending, stood))
     if one_cluster:  # with what the run leaves as it is in its topics
         result += [
             standing[group, partition]._replace(before=current.get((group, partition)))

@@ -62,10 +62,12 @@ def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
         match decision:
             case CommittedOffset() as target:
                 writes.set[entry.key] = target
-            case LeftAlone() as kept:
-                (writes.going_on if kept.has_consumed else writes.kept).append(kept.line)
+            case LeftAlone(line, has_consumed=True):
+                writes.going_on[entry.key] = line
+                writes.consumed |= {entry.group}
+            case LeftAlone(line):
+                writes.kept.append(line)
                 writes.alone |= {entry.group}
-                writes.consumed |= {entry.group} if kept.has_consumed else frozenset()
     return writes
 
 
@@ -126,7 +128,12 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     target, commit = entry.target, ground.current.get(entry.key)
     if target is None or same_commit(commit, target):
         return None
-    if earlier is not None and commit is not None and earlier.written == target and earlier.explains(commit):
+    if (
+        earlier is not None
+        and commit is not None
+        and earlier.settles(entry, one_cluster=ground.one_cluster)
+        and _goes_on(earlier, commit, target)
+    ):
         # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
         had_members = entry.group in ground.joined or (ground.one_cluster and entry.is_reset)
         if not earlier.has_moved_alone(commit, had_members):
@@ -135,12 +142,12 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         return _unexplained(entry, target, commit, earlier, ground)
     if earlier is not None and _vanished(earlier, ground.current):
         return _again(entry, target, earlier, ground)
-    if earlier is not None and _moved_back(earlier, commit, target):
+    if earlier is not None and earlier.settles(entry, one_cluster=ground.one_cluster) and _moved_back(earlier, commit):
         if ground.on_advance == OnAdvance.KEEP:
             return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(commit)}")
         raise entry_refusal(
             entry.key,
-            f"the group was migrated to {commit_text(target)} {_when(earlier)}, and somebody has moved it back to "
+            f"the group was migrated to {commit_text(earlier.written)} {_when(earlier)}, and somebody has moved it back to "
             f"{commit_text(commit)} since",
             ground.cluster,
             remedy=ways(
@@ -182,14 +189,15 @@ def _unexplained(
     entry: PlanEntry, target: CommittedOffset, commit: CommittedOffset, earlier: ReceiptEntry, ground: Ground
 ) -> CommittedOffset | LeftAlone:
     """What becomes of a group that goes on after where it was migrated to, although nobody has ever joined it."""
+    was = earlier.written or target
     line = f"{entry_name(entry)}: migrated earlier, and has never had members since: left at {commit_text(commit)}"
     return _rewound(
         entry,
         target,
         ground,
         f"{line} ({option_name('on_rewind')}: keep)",
-        f"the group was migrated to {commit_text(target)} {_when(earlier)}, and has committed {commit_text(commit)} now, "
-        f"although no consumer has ever joined it: where a tool has committed this, {_skips(commit.offset - target.offset)}",
+        f"the group was migrated to {commit_text(was)} {_when(earlier)}, and has committed {commit_text(commit)} now, "
+        f"although no consumer has ever joined it: where a tool has committed this, {_skips(commit.offset - was.offset)}",
         "a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed",
         f"stop what commits there; then set {option_name('on_rewind')} to rewind to commit what the plan says again, or, if "
         "a consumer has consumed, to keep to leave such group-partitions alone",
@@ -238,11 +246,18 @@ def _rewound(
             t.assert_never(ground.on_rewind)
 
 
-def _moved_back(earlier: ReceiptEntry, commit: Target, target: CommittedOffset) -> bool:
+def _goes_on(earlier: ReceiptEntry, commit: CommittedOffset, target: CommittedOffset) -> bool:
+    """Has a group gone on after what was set here once? If that is the plan's offset, other metadata are no matter."""
+    was = earlier.written
+    return was is not None and earlier.explains(commit) and (was == target or commit.offset > was.offset)
+
+
+def _moved_back(earlier: ReceiptEntry, commit: Target) -> bool:
     """Does a group stand before what was set here once, and not where it stood before that?"""
-    if commit is None or not earlier.is_confirmed or earlier.written != target:
+    was = earlier.written
+    if commit is None or was is None or not earlier.is_confirmed:
         return False
-    return commit.offset < target.offset and not same_commit(commit, earlier.before)
+    return commit.offset < was.offset and not same_commit(commit, earlier.before)
 
 
 def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:

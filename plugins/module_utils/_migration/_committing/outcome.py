@@ -47,9 +47,9 @@ class CommitOutcome:
     snapshot does not have it, nothing is committed, or a policy or an earlier migration leaves it alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
-    going_on: one line for each group-partition that was migrated earlier and has consumed since.
+    going_on: a line for each group-partition that was migrated earlier and has consumed since.
     unmoved: one line for each reason why a rollback restores nothing of groups.
-    kept_groups: groups of which a policy or an earlier migration leaves an offset alone, or that are left out because they are
+    kept_groups: groups of which a policy leaves an offset alone, or that are left out because they are
     in use at the source. active_groups: groups that are left
     out because they are in use at the destination, and for which the plan has other offsets than they have, or that a rollback
     would change. still_written:
@@ -66,7 +66,7 @@ class CommitOutcome:
     active_groups: list[str] = dataclasses.field(default_factory=list)
     unmoved: list[str] = dataclasses.field(default_factory=list)
     kept_groups: list[str] = dataclasses.field(default_factory=list)
-    going_on: list[str] = dataclasses.field(default_factory=list)
+    going_on: t.Mapping[Key, str] = dataclasses.field(default_factory=dict)
     still_written: list[StillWritten] = dataclasses.field(default_factory=list)
 
     def standing(self, entries: t.Iterable[PlanEntry]) -> list[PlanEntry]:
@@ -83,7 +83,9 @@ class CommitOutcome:
         left_alone = {*self.kept_groups, *self.active_groups}
         for entry in entries:
             now = self.after.get(entry.key)
-            is_set = now is not None and entry.offset is not None and now.offset >= entry.offset
+            is_set = entry.key in self.going_on or (
+                now is not None and entry.offset is not None and now.offset >= entry.offset
+            )
             is_unused = entry.offset is None and entry.verdict is Verdict.UNCOMMITTED
             groups[entry.group] = groups.get(entry.group, True) and (is_set or is_unused)
         return sorted(group for group, is_right in groups.items() if is_right and group not in left_alone)

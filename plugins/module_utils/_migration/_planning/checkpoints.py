@@ -18,7 +18,9 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnUncommitted
+from ..._model.progress import counted
 from ..._model.receipt import Receipt
+from ..._model.record_sum import Bound
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection
@@ -29,7 +31,7 @@ from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected
 from .mirror_index import highest_checkpoint, read_checkpoints, read_offset_syncs
-from .strategy import Translation
+from .strategy import Translation, lost_notes
 
 _UNKNOWN = ""  # the source's id, which nobody can be asked for
 
@@ -89,7 +91,7 @@ def plan_from_checkpoints(
     return Translation(
         with_expected(plan, destination, previous, receipt),
         index={"checkpoints": len(checkpoints), "syncs": sum(map(len, syncs.values()))},
-        notes=tuple(_notes(entries, left_out, previous)),
+        notes=(*_notes(entries, left_out, previous), *lost_notes(plan)),
         not_taken=tuple(lines),
     )
 
@@ -170,5 +172,11 @@ def _entry(draft: Draft, target: int, highest: int | None, bounds: Bounds | None
         )
         return draft.entry(Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=detail)
     offset = max(target, bounds.log_start)
+    lost = offset - target
+    if lost:
+        detail += f"; {target} has expired, and at most {counted(lost, 'record')} that the group may not have consumed with it"
     repeats = bounds.high_watermark - offset
-    return draft.entry(Verdict.SAFE, offset, reason=Reason.CHECKPOINT, repeats=repeats, detail=detail)
+    bound = Bound.AT_MOST if lost else Bound.EXACTLY
+    return draft.entry(
+        Verdict.SAFE, offset, reason=Reason.CHECKPOINT, repeats=repeats, detail=detail, lost=lost, lost_bound=bound
+    )

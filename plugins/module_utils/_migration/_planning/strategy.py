@@ -10,10 +10,10 @@ import typing as t
 from ..._matching.evidence import Policy
 from ..._model.cluster_identity import LogRange
 from ..._model.match_on import EVERYTHING, MatchOn
-from ..._model.notes import Note
+from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnConflict, OnNewRecords, OnUncommitted, Strategy
-from ..._model.progress import Say
+from ..._model.progress import Say, first_of
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
 from ..._model.spark import SparkOptions
@@ -25,6 +25,7 @@ from ..drafts import Draft
 if t.TYPE_CHECKING:
     from ..._spark.spark_library import SparkSession
 
+_NAMED = 10  # group-partitions in a note
 DraftKey = tuple[str, TopicPartition]  # group and partition, as they are called at the destination
 
 
@@ -107,3 +108,13 @@ class Translation:
     notes: tuple[Note, ...] = ()
     not_taken: tuple[str, ...] = ()
     unruled: tuple[DraftKey, ...] = ()
+
+
+def lost_notes(plan: Plan) -> list[Note]:
+    """What groups have not consumed, and no cluster has any more."""
+    lost = [entry for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.lost]
+    named = [f"{entry.group} {entry.partition} ({entry.lost_records})" for entry in lost]
+    text = (
+        f"These groups have not consumed records that have expired, and that no cluster has: {first_of(named, _NAMED)}."
+    )
+    return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []

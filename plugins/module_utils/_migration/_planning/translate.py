@@ -20,7 +20,7 @@ from ..._model.match_on import MatchOn
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnUncommitted, Strategy
-from ..._model.progress import Say, counted, first_of, silent
+from ..._model.progress import Say, counted, silent
 from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.snapshot import Snapshot
@@ -42,14 +42,13 @@ from .by_mirror_maker import by_mirror_maker, no_copies
 from .by_records import by_records
 from .identical import identical
 from .predicted import Prediction, predict
-from .strategy import DraftKey, StrategyInput, StrategyOutput, TranslateOptions, Translation
+from .strategy import DraftKey, StrategyInput, StrategyOutput, TranslateOptions, Translation, lost_notes
 
 STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
     Strategy.RECORDS: by_records,
     Strategy.IDENTICAL: identical,
     Strategy.MIRROR_MAKER: by_mirror_maker,
 }
-_NAMED = 10  # group-partitions in a note
 
 
 def translate(
@@ -118,7 +117,7 @@ def translate(
         records_read=logs.source.records_read + logs.destination.records_read,
         index=outcome.index,
         logs=logs.of_destination(searched) if one_cluster else None,
-        notes=(*notes_of_names, *_lost_notes(plan), *outcome.notes, *_absent_notes(plan), *of_new_records),
+        notes=(*notes_of_names, *lost_notes(plan), *outcome.notes, *_absent_notes(plan), *of_new_records),
     )
 
 
@@ -266,16 +265,6 @@ def _on_cut_logs(searched: t.Iterable[Draft], plain: t.Iterable[Draft], cut: Cut
         for draft in searched
         if draft.key in details
     }
-
-
-def _lost_notes(plan: Plan) -> list[Note]:
-    """What groups have not consumed, and no cluster has any more."""
-    lost = [entry for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.lost]
-    named = [f"{entry.group} {entry.partition} ({entry.lost_records})" for entry in lost]
-    text = (
-        f"These groups have not consumed records that have expired, and that no cluster has: {first_of(named, _NAMED)}."
-    )
-    return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
 
 
 def _completed(

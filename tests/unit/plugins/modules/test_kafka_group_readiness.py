@@ -43,7 +43,7 @@ def look(run_module, monkeypatch, tmp_path):
     """``look(**options)`` looks at one group that is ready; look.in_use says whether somebody uses it at the destination."""
     (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
 
-    def use_case(plan, _source, _destination, since, now):
+    def use_case(plan, _receipt, _source, _destination, since, now):
         look.asked, look.plan = look.asked + 1, plan
         its = Readiness(
             "billing", ("billing",), GroupLag(3), 0, {Verdict.EXACT: 1}, (), 0, look.in_use_at_source, look.in_use

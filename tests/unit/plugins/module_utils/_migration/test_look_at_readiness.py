@@ -24,7 +24,7 @@ def looks(monkeypatch):
         monkeypatch.setattr(use_case, "look_at_readiness", lambda *_given: left.pop(0) if left[1:] else left[0])
         monkeypatch.setattr(use_case.time, "monotonic", lambda: now[0])
         monkeypatch.setattr(use_case.time, "sleep", lambda seconds: now.append(now.pop() + seconds))
-        use_case.look_until_started(Plan("a", "b", "c", ()), ONPREM, CLOUD, {}, "", 60, groups)
+        use_case.look_until_started(Plan("a", "b", "c", ()), None, ONPREM, CLOUD, {}, "", 60, groups)
         return now[0]
 
     return looks

@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound, RecordSum
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
@@ -37,12 +38,14 @@ def reading(group: str, offsets: dict[int, int], state: str = "Empty") -> GroupR
     return GroupReading(group, True, state, "classic", "consumer", commits)
 
 
-def assess(*entries: PlanEntry, changed_source=None, changed_destination=None, since=None, start=0):
+def assess(*entries: PlanEntry, changed_source=None, changed_destination=None, since=None, start=0, receipt=None):
     names = {each.group for each in entries}
     source = {name: reading(name, {0: 5, 1: 5}) for name in names} | (changed_source or {})
     destination = {name: reading(name, {0: 7, 1: 7}) for name in names} | (changed_destination or {})
     logs = {at(0): LogRange(start, 9), at(1): LogRange(0, 6)}
-    return readiness.assess_readiness(Plan("a", "b", "c", entries), source, destination, logs, since or {}, NOW)
+    return readiness.assess_readiness(
+        Plan("a", "b", "c", entries), source, destination, logs, since or {}, NOW, receipt
+    )
 
 
 def test_a_group_that_stands_where_it_must_is_ready_since_then():
@@ -51,6 +54,14 @@ def test_a_group_that_stands_where_it_must_is_ready_since_then():
     assert found.line == f"billing: ready since {NOW}; 2 of 2 partitions exact; lag 5 at the source"
     (again,) = assess(entry("billing", 0), since={"billing": "2026-11-22T19:00:00Z"})
     assert again.ready_since == "2026-11-22T19:00:00Z"
+
+
+@pytest.mark.parametrize(("now", "ready"), [(7, True), (9, True), (6, False)])
+def test_a_group_that_has_consumed_since_it_was_committed_needs_no_commit_any_more(now, ready):
+    line = ReceiptEntry("billing", at(0), None, CommittedOffset(7), CommittedOffset(7))
+    destination = {"billing": reading("billing", {0: now})}
+    (found,) = assess(entry("billing", 0), changed_destination=destination, receipt=Receipt("b", (line,)))
+    assert (found.ready, found.not_committed) == (ready, int(not ready))
 
 
 def test_what_has_expired_at_the_source_is_no_lag():

@@ -650,7 +650,7 @@ def test_what_a_rollback_that_was_killed_has_restored_is_not_taken_for_consumpti
     found = {e: cluster.groups.get(e.group, {}).get(e.partition) for e in cluster.saved.entries}
     assert all(e.is_pending(now) if now == e.before else e.explains(now) for e, now in found.items())
     again = commit(PLAN, cluster.saved, CLOUD, REWIND, cluster.save)
-    assert (cluster.groups, again.going_on) == (AFTER, [])
+    assert (cluster.groups, again.going_on) == (AFTER, {})
     roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
     assert {group: commits for group, commits in cluster.groups.items() if commits} == BEFORE
 
@@ -761,7 +761,7 @@ def test_a_reset_is_not_done_twice_where_a_consumer_that_nobody_sees_has_gone_on
     commit(plan, None, CLOUD, REWIND, cluster.save)
     cluster.groups["billing"][P0] = CommittedOffset(70)  # by assign()
     outcome = commit(plan, cluster.saved, CLOUD, REWIND, cluster.save)
-    assert outcome.set == {} and "has consumed since: left at 70" in outcome.going_on[0]
+    assert outcome.set == {} and "has consumed since: left at 70" in outcome.going_on["billing", P0]
     merged = dataclasses.replace(reset, source=(SourcePosition("old", P0, 7),))
     (note,) = commit(dataclasses.replace(plan, entries=(merged,)), cluster.saved, CLOUD, REWIND, None).notes
     assert note.kind is NoteKind.MOVED_BACK and "billing orders-0 (up to 30 records)" in note.text
@@ -773,7 +773,7 @@ def test_a_group_that_has_or_had_members_and_consumed_since_is_left_alone_and_sa
     cluster.states["shipping"] = state
     outcome = commit(PLAN, cluster.saved, CLOUD, NOW, cluster.save)
     assert outcome.set == {}
-    assert outcome.going_on == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
+    assert list(outcome.going_on.values()) == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
     assert outcome.left_out == []
 
 
@@ -1130,7 +1130,10 @@ def test_a_group_that_has_consumed_on_another_topic_since_is_not_made_again_eith
     old_group.groups["billing"][OTHER] = CommittedOffset(60)
     commit(PLAN, old_group.saved, CLOUD, RENEW, old_group.save)
     assert old_group.protocols == {"billing": "consumer"}
-    assert "has consumed since: left at 60" in commit(clicks, old_group.saved, CLOUD, NOW, old_group.save).going_on[0]
+    assert (
+        "has consumed since: left at 60"
+        in commit(clicks, old_group.saved, CLOUD, NOW, old_group.save).going_on["billing", OTHER]
+    )
 
 
 def test_a_group_that_is_right_already_is_renewed_as_well(old_group):
@@ -1328,7 +1331,8 @@ def test_a_group_that_has_consumed_at_the_destination_since_is_not_looked_at_aga
     migrated.groups["billing"] = {P0: CommittedOffset(60), P1: CommittedOffset(60)}
     migrated.protocols["billing"] = "consumer"
     source = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "source cluster")
-    assert commit(PLAN, migrated.saved, CLOUD, NOW, migrated.save, source=source).kept_groups == ["billing"]
+    outcome = commit(PLAN, migrated.saved, CLOUD, NOW, migrated.save, source=source)
+    assert (outcome.kept_groups, outcome.may_start(PLAN.entries)) == ([], ["billing", "shipping"])
 
 
 def test_a_receipt_knows_nothing_of_a_topic_that_was_created_again(cluster):

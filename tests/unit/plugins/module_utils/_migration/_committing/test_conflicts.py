@@ -1,5 +1,7 @@
 """What a commit does with an entry, policy by policy and situation by situation."""
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts, entry_decision
@@ -66,7 +68,7 @@ def _does(plan: PlanEntry, ground: Ground) -> str:
         assert (exc.cluster, exc.group, exc.topic, exc.partition) == ("cloud", "billing", "orders", 0)
         assert exc.remedy
         return "changed" if "has changed since" in exc.what else "refused"
-    kept = writes.kept + writes.going_on
+    kept = [*writes.kept, *writes.going_on.values()]
     assert not (writes.set and kept)
     if writes.set:
         assert writes.set == {KEY: plan.target}
@@ -180,6 +182,39 @@ def test_the_source_has_moved_on_and_the_plan_still_expects_what_stood_there_bef
     assert decided(entry(70, 10), at(60), receipt(10, 50, 50)) == "changed"
 
 
+# The source has not moved since, and a new plan says another offset, because records have expired or an option chooses one.
+@pytest.mark.parametrize(
+    ("target", "found", "stood", "joined", "expected"),
+    [
+        pytest.param(70, 60, 41, True, "kept", id="consumed since, not as far as the plan"),
+        pytest.param(55, 60, 41, True, "kept", id="consumed since, further than the plan"),
+        pytest.param(70, 60, 41, False, "refused", id="moved, though nobody has ever joined"),
+        pytest.param(70, 50, 41, True, "written", id="not consumed since"),
+        pytest.param(70, 30, 41, True, "refused", id="somebody has moved it back"),
+        pytest.param(70, 60, 40, True, "written", id="the source has moved"),
+        pytest.param(70, 60, None, True, "written", id="the source had committed nothing then"),
+    ],
+)
+def test_what_a_group_has_consumed_since_stays_whatever_the_plan_says_by_now(target, found, stood, joined, expected):
+    line = receipt(None, 50, 50).entries[0]._replace(source=(Origin(*KEY),), stood=(stood,))
+    known = Receipt("id", (line,))
+    assert decided(entry(target, found), at(found), known, joined=("billing",) if joined else ()) == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"verdict": Verdict.REQUESTED}, "kept"),
+        ({"verdict": Verdict.SAFE, "reason": Reason.CAUGHT_UP}, "kept"),
+        ({"verdict": Verdict.SAFE, "reason": Reason.EXPIRED}, "kept"),
+        ({"verdict": Verdict.SAFE, "reason": Reason.TAIL_NOT_COUNTED}, "written"),
+    ],
+)
+def test_a_receipt_that_does_not_note_how_the_source_stood_lets_no_chosen_offset_skip(more, expected):
+    planned = dataclasses.replace(entry(70, 60), **more)
+    assert decided(planned, at(60), receipt(None, 50, 50)) == expected
+
+
 # A group that was migrated to 50, and whose commits are gone: removed, renamed, or expired.
 @pytest.mark.parametrize("target", [50, 70])
 @pytest.mark.parametrize("before", [None, 10])
@@ -253,7 +288,7 @@ def test_what_stood_there_before_is_in_the_receipt(known, found, before, after):
     current = {} if found is None else {KEY: at(found)}
     entries = conflicts.receipt_entries([entry(70)], {KEY}, current, known, 5, one_cluster=False)
     assert entries == [
-        ReceiptEntry(*KEY, at(before), at(70), at(after), (Origin(*KEY),), time=5, pending=Pending.COMMIT)
+        ReceiptEntry(*KEY, at(before), at(70), at(after), (Origin(*KEY),), time=5, pending=Pending.COMMIT, stood=(41,))
     ]
 
 

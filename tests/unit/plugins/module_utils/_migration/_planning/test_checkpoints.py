@@ -15,6 +15,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_re
     CheckpointKey,
     OffsetSync,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -82,6 +84,16 @@ def test_a_checkpoint_that_counts_over_gaps_is_lowered_to_its_offset_sync(plan, 
         f"MirrorMaker 2's checkpoint, written when the group stood at source offset 41{detail}", entry.detail
     )
     assert made.index == {"checkpoints": 3, "syncs": len(syncs)}
+
+
+def test_what_has_expired_after_a_checkpoint_is_told_as_lost(plan, monkeypatch):
+    expired = Bounds(49, 50, 50)
+    monkeypatch.setattr(checkpoints.positions, "partition_bounds", lambda _cluster, its: dict.fromkeys(its, expired))
+    made = checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",), topics=("sales",)), Mapping())
+    (entry,) = made.plan.entries
+    assert (entry.offset, entry.lost, entry.lost_bound) == (49, 2, Bound.AT_MOST)
+    assert "47 has expired, and at most 2 records that the group may not have consumed with it" in entry.detail
+    assert [note.kind for note in made.notes] == [NoteKind.RECORDS_EXPIRED]
 
 
 def test_a_pattern_is_about_the_topics_that_are_named(plan):

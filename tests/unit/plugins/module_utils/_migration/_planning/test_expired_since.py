@@ -6,7 +6,9 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -79,6 +81,41 @@ def test_an_offset_by_retention_stays_until_the_destination_s_log_starts_after_i
     monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
     made = expected.with_expected(Plan("s", "d", "", (entry,), destination_traits=traits), DESTINATION, earlier, None)
     assert [entry.offset for entry in made.entries] == [offset]
+
+
+def by_option(entry, offset, detail="by retention"):
+    more = {"verdict": Verdict.SAFE, "reason": Reason.CAUGHT_UP, "partition": TopicPartition("orders", 0)}
+    return dataclasses.replace(entry, offset=offset, detail=detail, **more)
+
+
+@pytest.mark.parametrize("offset", [70, 90])
+def test_another_value_of_the_option_is_another_decision(monkeypatch, offset):
+    first = by_option(planned(still_world()), 80)
+    earlier, begun = (Plan("s", "d", "", (each,)) for each in (first, by_option(first, offset, "the end, as asked")))
+    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
+    (entry,) = expected.with_expected(begun, DESTINATION, earlier, None).entries
+    assert (entry.offset, entry.detail) == (offset, "the end, as asked")
+
+
+@pytest.mark.parametrize(
+    ("log_start", "stood", "verdict", "offset"),
+    [
+        (0, COMMITTED, Verdict.SAFE, 50),
+        (60, COMMITTED, Verdict.SAFE, 60),
+        (0, COMMITTED - 1, Verdict.SAFE, 80),
+        (0, COMMITTED, Verdict.REQUESTED, 80),
+    ],
+)
+def test_a_group_that_was_set_before_goes_no_further_by_an_option(monkeypatch, log_start, stood, verdict, offset):
+    entry = dataclasses.replace(by_option(planned(still_world()), 80), verdict=verdict)
+    (at,) = entry.source
+    traits = Traits((), {"orders": "id"}, {"orders": (LogRange(log_start, 100),)})
+    set_to = CommittedOffset(50), CommittedOffset(50), (Origin(at.group, at.partition),)
+    receipt = Receipt("d", (ReceiptEntry(*entry.key, None, *set_to, stood=(stood,)),))
+    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
+    begun = Plan("s", "d", "", (entry,), destination_traits=traits)
+    (made,) = expected.with_expected(begun, DESTINATION, None, receipt).entries
+    assert made.offset == offset and ("not after 50" in made.detail) is (offset < 80)
 
 
 def test_what_an_open_transaction_hid_may_end_and_expire_before_it_is_read():
