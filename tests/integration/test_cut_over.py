@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import Message, commit, committed, consume, create_topic, produce
 from tests.support.consumers import committing, member
 from tests.support.playbooks import done, failed
 
@@ -53,6 +53,24 @@ def test_a_round_and_then_a_cut_over(source, destination, orders, controller):
     assert committed(destination, orders) == {(orders, 0): (70, ""), (orders, 1): (80, "")}
     assert done(controller.migrate_groups(groups=[orders], phase="cut_over")).changed == 0
     assert controller.phases() == ["sync", "cut_over"]
+
+
+def test_a_second_cut_over_leaves_what_has_been_consumed_since_though_an_option_chooses_another_offset_by_now(
+    source, destination, orders, controller
+):
+    more(destination, orders, 0, 200)
+    half = f"{orders}-half"
+    commit(source, half, {(orders, 0): 50})
+    its = {"groups": [half], "phase": "cut_over", "on_uncommitted": "end"}
+    done(controller.migrate_groups(**its))
+    assert committed(destination, half) == {(orders, 0): (50, ""), (orders, 1): (100, "")}
+    more(destination, orders, 200, 40)  # its producers have moved
+    assert consume(destination, half, [orders], 85) == 85
+    more(destination, orders, 240, 40)
+    moved = committed(destination, half)
+    again = done(controller.migrate_groups(**its))
+    assert (again.changed, committed(destination, half)) == (0, moved)
+    assert f"Consumers may start at the destination: {half}." in again.output
 
 
 def test_a_tool_that_commits_ahead_between_a_round_and_the_cut_over_fails_it(source, destination, orders, controller):
