@@ -169,8 +169,8 @@ def _sum(steps: t.Mapping[str, Run]) -> Run:
 def window(bed: Bed) -> None:
     """How long does the playbook take that cuts over what has moved since the last round?
 
-    The groups are watched for idle_wait seconds on each cluster, as users have them watched. Everything counts. Because machines
-    differ, it is told as a multiple of a play of ten tasks that do nothing, too.
+    The groups are watched for idle_wait seconds on each cluster, as users have them watched. Everything counts. It is told as a
+    multiple of a play of ten tasks that do nothing, too, because machines differ.
     """
     load = LOADS["shared"]
     renamed = {f"window-{group}": its for group, its in load.commits().items()}  # the same

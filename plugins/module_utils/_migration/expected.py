@@ -44,6 +44,7 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
             known.get(entry.key),
             receipts.get(entry.key),
             plan.destination_traits.log_of(entry.partition),
+            one_cluster=plan.is_within_one_cluster,
         )
         for entry in sorted(plan.entries, key=lambda entry: entry.key)
     )
@@ -109,12 +110,17 @@ def _expecting(
     previous: PlanEntry | None,
     receipt: ReceiptEntry | None,
     log: LogRange | None,
+    *,
+    one_cluster: bool,
 ) -> PlanEntry:
     """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
     if entry.verdict is Verdict.UNCOMMITTED and current is not None:
         detail = f"{entry.detail}; consumers start at what the group has committed{at_destination()}"
         entry = dataclasses.replace(entry, detail=sys.intern(detail))
-    entry = _not_after_earlier(entry, receipt, log)
+    if receipt is not None and receipt.settles(entry, one_cluster=one_cluster):
+        if previous is not None and _goes_on(entry, previous, receipt, current):
+            return previous
+        entry = _not_after_earlier(entry, receipt, log)
     if previous is not None and _stands(entry, previous, log):
         ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
         if ours or current == previous.expected:
@@ -122,21 +128,24 @@ def _expecting(
     return entry if entry.expected == current else dataclasses.replace(entry, expected=current)
 
 
-def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry | None, log: LogRange | None) -> PlanEntry:
+def _goes_on(entry: PlanEntry, previous: PlanEntry, receipt: ReceiptEntry, current: CommittedOffset | None) -> bool:
+    """Has the group consumed since it was set to the previous plan's offset? Then a commit leaves it alone, and the plan stays."""
+    if receipt.written is None or current is None or entry.offset is None:
+        return False
+    has_consumed = receipt.explains(current) and current.offset > receipt.written.offset
+    return has_consumed and previous.target == receipt.written and previous.source == entry.source
+
+
+def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | None) -> PlanEntry:
     """The entry, not after the offset that the group was set to before, where the source has lost the records by now.
 
     What an option chooses then counts on nobody but the replication tool writing at the destination, and producers may have
     moved there since. The group has not: it has consumed nothing after its offset of then.
     """
-    if receipt is None or receipt.written is None or entry.offset is None or not receipt.stood:
+    if receipt.written is None or entry.offset is None or not receipt.stood:
         return entry
     first = max(receipt.written.offset, 0 if log is None else log.start)
-    if (
-        entry.verdict is Verdict.REQUESTED
-        or not entry.is_chosen
-        or not receipt.settles(entry, one_cluster=False)
-        or entry.offset <= first
-    ):
+    if entry.verdict is Verdict.REQUESTED or not entry.is_chosen or entry.offset <= first:
         return entry
     detail = (
         f"{entry.detail}; not after {receipt.written.offset}, to which the group was set from the same committed offset "
