@@ -129,7 +129,7 @@ def _expecting(
 
 
 def _goes_on(entry: PlanEntry, previous: PlanEntry, receipt: ReceiptEntry, current: CommittedOffset | None) -> bool:
-    """Has the group consumed since it was set to the previous plan's offset? Then a commit leaves it alone, and the plan stays."""
+    """Has the group consumed since it was set to the previous plan's offset? A commit leaves it alone, so the plan stays."""
     if receipt.written is None or current is None or entry.offset is None:
         return False
     has_consumed = receipt.explains(current) and current.offset > receipt.written.offset
