@@ -1,11 +1,13 @@
 """Where a little reading does not settle an offset, Spark reads whole logs: on real brokers, in local mode."""
 
+import json
 import time
 
 import pytest
 
 from testbed.clients import Message, commit, create_topic, produce, produce_in_transactions
 from tests.support.consumers import unconsumed
+from tests.support.modules import refuses
 from tests.support.replication_tool import copy
 
 RECORDS = 6000  # more than the client counts after an offset
@@ -74,6 +76,20 @@ def test_all_of_it_is_settled_at_once(source, destination, topics, migration):
             at_source, at_destination = (_values(cluster, group, topic) for cluster in (source, destination))
             assert set(at_source) == set(at_destination)
             assert at_source == at_destination or group == f"{topics['broken-off']}-1"
+
+
+def test_records_that_the_tool_has_left_out_far_from_the_offset_are_told(source, destination, topic, migration):
+    """The near way reads only the first ones, and Spark what follows the offset: nobody reads both whole logs."""
+    create_topic(source, topic)
+    create_topic(destination, topic)
+    produce(source, topic, _messages("filtered"))
+    commit(source, f"{topic}-1", {(topic, 0): 1})
+    copy(source, destination, topic, keep=lambda record: record.offset not in (3000, 4000))
+    migration.plan(f"{topic}-1", search_limit=300)
+    (entry,) = json.loads(migration.plan_file.read_text())["entries"]
+    assert (entry["verdict"], entry["offset"], entry["evidence"]["way"]) == ("exact", 1, "spark_tail")
+    assert entry["absent"] == {"records": 2, "source": 3000, "exactly": True}
+    assert "2 unconsumed records, from source offset 3000 on" in migration.commit(via=refuses)
 
 
 def test_without_spark_it_stays_as_it_is(topics, migration, monkeypatch, tmp_path):

@@ -38,7 +38,9 @@ class Tail(t.NamedTuple):
     unconsumed: how many records the group has not consumed. missing: of how many of these no copy follows, nor of any
     of their content; oldest: the lowest timestamp of these, in milliseconds; None without any. others: how many records
     follow that are not known to be unconsumed, and how many of a content follow less often than it is unconsumed.
-    distinct: how many different unconsumed records have a copy that follows.
+    distinct: how many different unconsumed records have a copy that follows. first_missing: the source offset of the first
+    missing record; last_copied: of the last unconsumed one that is not missing; None without any. absent: how many of the
+    missing ones are before the last copied one, at least: each task knows the last one of its own contents.
     """
 
     headers: bool
@@ -47,6 +49,9 @@ class Tail(t.NamedTuple):
     oldest: int | None
     others: int
     distinct: int
+    absent: int = 0
+    first_missing: int | None = None
+    last_copied: int | None = None
 
 
 def count_tails(
@@ -67,22 +72,32 @@ def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
     rows: whether headers are compared, None where that makes no difference; and what tails() says.
     """
     by_headers = {headers: [Tail(headers, 0, 0, None, 0, 0) for _asked in range(asked)] for headers in (True, False)}
-    for row_headers, number, unconsumed, missing, oldest, others, distinct in rows:
+    for row_headers, number, *row in rows:
         for headers in (True, False) if row_headers is None else (row_headers,):
-            tail = by_headers[headers][number]
-            times = [time for time in (tail.oldest, oldest) if time is not None]
-            by_headers[headers][number] = Tail(
-                headers,
-                tail.unconsumed + unconsumed,
-                tail.missing + missing,
-                min(times, default=None),
-                tail.others + others,
-                tail.distinct + distinct,
-            )
+            by_headers[headers][number] = _together(by_headers[headers][number], Tail(headers, *row))
     return [
         min(both_ways, key=lambda tail: tail.others + tail.missing)
         for both_ways in zip(by_headers[True], by_headers[False], strict=True)
     ]
+
+
+def _together(one: Tail, other: Tail) -> Tail:
+    """What two tasks say of the same offset."""
+
+    def known(*values: int | None) -> list[int]:
+        return [value for value in values if value is not None]
+
+    return Tail(
+        one.headers,
+        one.unconsumed + other.unconsumed,
+        one.missing + other.missing,
+        min(known(one.oldest, other.oldest), default=None),
+        one.others + other.others,
+        one.distinct + other.distinct,
+        one.absent + other.absent,
+        min(known(one.first_missing, other.first_missing), default=None),
+        max(known(one.last_copied, other.last_copied), default=None),
+    )
 
 
 def tail_texts(
@@ -103,8 +118,8 @@ def tail_texts(
 
 def tails(
     records: Records, layout: Layout, asked: t.Sequence[TailQuestion], headers: Flags
-) -> t.Iterator[tuple[int, int, int, int | None, int, int]]:
-    """asked, unconsumed, missing, oldest, others and distinct, where these records say something of them."""
+) -> t.Iterator[tuple[int | None, ...]]:
+    """The number of the question, and the fields of its Tail from unconsumed on, where these records say something of it."""
     import numpy as np
 
     groups = grouped(records, headers)
@@ -128,14 +143,19 @@ def tails(
             np.bincount(content[which], minlength=content.max() + 1) for which in (unconsumed, following)
         )
         absent = (followed == 0) & (wanted > 0)
-        times = records.times[pair_rows[unconsumed & absent[content]]]
+        missing, copied = unconsumed & absent[content], unconsumed & ~absent[content]
+        times, lacking = records.times[pair_rows[missing]], places[missing]
+        last_copied = int(places[copied].max(initial=-1))
         yield (
             number,
             int(wanted.sum()),
-            int(wanted[absent].sum()),
+            len(times),
             int(times.min()) if len(times) else None,
             int(np.abs(followed - wanted)[~absent].sum()) + in_doubt,
             int(((wanted > 0) & (followed > 0)).sum()),
+            int((lacking < last_copied).sum()),
+            layout.source.at(int(lacking.min()))[1] if len(lacking) else None,
+            layout.source.at(last_copied)[1] if last_copied >= 0 else None,
         )
 
 

@@ -17,10 +17,10 @@ from ..._matching.evidence import Decision, Need, Question, internal_error
 from ..._matching.group_count import GroupPosition
 from ..._matching.log_reader import NotRead, Reader
 from ..._matching.lost_records import lost_until
-from ..._matching.whole import decide_counted
+from ..._matching.whole import decide_counted, noting_absent
 from ..._model.progress import counted
 from ..._model.records import TopicPartition
-from ..._model.verdicts import Way
+from ..._model.verdicts import Absent, Way
 from ..._spark import count_job, tail_job
 from ..._spark.content_frame import Extent, LogPair, layout_of, read_contents
 from ..._spark.session import kept, obstacle
@@ -135,7 +135,7 @@ class _Wide:
         self.destination.look_up(times)
         certificates = {key: self._certificate(cases[key], decisions[key], tail) for key, tail in by_key.items()}
         return {
-            key: _certified(decisions[key], certificate)
+            key: self._certified(cases[key], decisions[key], certificate, by_key[key])
             for key, certificate in certificates.items()
             if certificate is not None
         }
@@ -148,6 +148,24 @@ class _Wide:
         if tail.others or not arrived or not are_not_before:
             return None
         return FromTheEnd(tail.unconsumed, tail.missing, are_not_before, arrived, repeated=tail.others)
+
+    def _certified(self, case: Case, decision: Decision, certificate: FromTheEnd, tail: Tail) -> Decision:
+        """The exact decision, with the absent records that the tail shows: all that is unconsumed was read for it."""
+        log, copies = self.source.logs[case.source], self.destination.logs[case.destination]
+        certified = Decision.exact(
+            certificate,
+            decision.offset or 0,
+            before=decision.before,
+            after=decision.after,
+            matched_by=decision.matched_by,
+            way=Way.SPARK_TAIL,
+            doubt=decision.doubt,
+        )
+        # A compacted log lacks older records of its keys as it should.
+        absent = None if copies.facts.compacted else _absent_of(tail, log.facts.open_from)
+        return noting_absent(
+            Reader(Question(case.committed, log, copies, self.given.options.policy)), certified, absent
+        )
 
     def _is_not_before(self, case: Case, decision: Decision, oldest: int) -> bool:
         """Does a time look-up say that no missing record stands before the offset? The tool has kept times."""
@@ -229,14 +247,9 @@ def _lost_until(_key: t.Hashable, question: Question) -> int | Need | None:
         return reader.need()
 
 
-def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:
-    return Decision.exact(
-        certificate,
-        decision.offset or 0,
-        before=decision.before,
-        after=decision.after,
-        matched_by=decision.matched_by,
-        absent=decision.absent,
-        way=Way.SPARK_TAIL,
-        doubt=decision.doubt,
-    )
+def _absent_of(tail: Tail, open_from: int | None) -> Absent | None:
+    """The missing records before the last one that has arrived: without other records, all copies of a content follow."""
+    first, last = tail.first_missing, tail.last_copied
+    if first is None or last is None or first > last:
+        return None
+    return Absent(max(1, tail.absent), first, tail.absent == tail.missing, open_from)

@@ -43,20 +43,38 @@ def tails(pairs: list, asked: list[TailQuestion], timestamps: bool = True) -> li
 @pytest.mark.parametrize(
     ("copies", "offset", "expected"),
     [
-        pytest.param("xabcd", 4, Tail(True, 3, 0, None, 0, 3), id="just what is unconsumed"),
-        pytest.param("xabc", 4, Tail(True, 3, 1, 3, 0, 2), id="one is still to come"),
-        pytest.param("xab", 4, Tail(True, 3, 2, 2, 0, 1), id="two are"),
-        pytest.param("xabcd", 2, Tail(True, 3, 0, None, 1, 3), id="a consumed one, or another tool's"),
-        pytest.param("xabcdb", 4, Tail(True, 3, 0, None, 1, 3), id="one that comes twice may be consumed"),
-        pytest.param("xaBCD", 4, Tail(False, 3, 0, None, 0, 3), id="headers were added"),
+        pytest.param("xabcd", 4, Tail(True, 3, 0, None, 0, 3, last_copied=6), id="just what is unconsumed"),
+        pytest.param("xabc", 4, Tail(True, 3, 1, 3, 0, 2, 0, 6, 4), id="one is still to come"),
+        pytest.param("xab", 4, Tail(True, 3, 2, 2, 0, 1, 0, 4, 2), id="two are"),
+        pytest.param("xabcd", 2, Tail(True, 3, 0, None, 1, 3, last_copied=6), id="a consumed one, or another tool's"),
+        pytest.param(
+            "xabcdb", 4, Tail(True, 3, 0, None, 1, 3, last_copied=6), id="one that comes twice may be consumed"
+        ),
+        pytest.param("xaBCD", 4, Tail(False, 3, 0, None, 0, 3, last_copied=6), id="headers were added"),
     ],
 )
 def test_examples(copies: str, offset: int, expected: Tail) -> None:
     assert tail("abcd", copies, 2, offset) == expected
 
 
+@pytest.mark.parametrize(
+    ("copies", "missing", "absent", "first", "last"),
+    [
+        pytest.param("acdefgh", 1, (1,), 2, 14, id="the first one"),
+        pytest.param("abcefh", 2, (0, 1, 2), 6, 14, id="each task knows whether one of its own records follows"),
+        pytest.param("abcd", 4, (0,), 8, 6, id="what is still to come is not absent"),
+    ],
+)
+def test_what_is_absent_is_before_the_last_record_that_has_arrived(
+    copies: str, missing: int, absent: tuple[int, ...], first: int, last: int
+) -> None:
+    found = tail("abcdefgh", copies, 2, 2)
+    assert (found.missing, found.first_missing, found.last_copied) == (missing, first, last)
+    assert found.absent in absent
+
+
 def test_where_copies_of_a_content_are_missing_those_that_are_there_may_be_consumed_ones() -> None:
-    assert tail("hhhhz", "hhh", 4, 4) == Tail(True, 3, 1, 25, 1, 1)
+    assert tail("hhhhz", "hhh", 4, 4) == Tail(True, 3, 1, 25, 1, 1, 0, 8, 6)
 
 
 def test_times_count_unless_the_broker_has_stamped_them() -> None:
@@ -89,7 +107,10 @@ def test_nothing_is_certain_that_is_not_so_by_hand(pairs: list, timestamps: bool
         assert its_tail.others >= (others > 0)
         if not timestamps or all(its.log_append_time for its in copies):
             oldest = min((its.timestamp for its in absent), default=None)
-            assert its_tail[2:] == (len(absent), oldest, others, len(wanted.keys() & following.keys()))
+            assert its_tail[2:6] == (len(absent), oldest, others, len(wanted.keys() & following.keys()))
+            last = max((its.offset for its in unconsumed if its not in absent), default=None)
+            assert its_tail[7:] == (min((its.offset for its in absent), default=None), last)
+            assert its_tail.absent <= sum(last is not None and its.offset < last for its in absent)
 
 
 def test_on_spark(spark) -> None:
@@ -102,4 +123,4 @@ def test_on_spark(spark) -> None:
     found = worker.count_tails(
         dealt_by_content(frames[0].union(frames[1]), 4), its, [TailQuestion(0, 4, 6), TailQuestion(1, 4, 4)]
     )
-    assert found == [Tail(True, 6, 1, 0, 0, 5), Tail(True, 6, 1, 0, 1, 5)]
+    assert found == [Tail(True, 6, 1, 0, others, 5, 0, 14, 12) for others in (0, 1)]

@@ -21,7 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail
 
 ORDERS = TopicPartition("orders", 0)
@@ -32,9 +32,9 @@ FEW = ALL._replace(distinct=3)
 ONE_MISSING = ALL._replace(missing=1, oldest=70)
 
 
-def _cluster(first_at: int | None = None) -> ClusterLogs:
+def _cluster(first_at: int | None = None, **facts: t.Any) -> ClusterLogs:
     """A log of END offsets, of which the ten before COMMITTED were read, but for the last one."""
-    log = Log(LogFacts(0, END, END), lookups={70: first_at})
+    log = Log(LogFacts(0, END, END, **facts), lookups={70: first_at})
     log.add((COMMITTED - 10, COMMITTED), [Record(at, at, b"%d" % at, b"%d" % at) for at in range(40, COMMITTED - 1)])
     return ClusterLogs(CLUSTER, logs={ORDERS: log})
 
@@ -43,8 +43,8 @@ def _cluster(first_at: int | None = None) -> ClusterLogs:
 def settled(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Decision]:
     """What becomes of an offset that was found, when this tail follows it and both whole logs are more than is allowed."""
 
-    def settle(tail: Tail, before: Anchor | None, first_at: int | None = None) -> Decision:
-        destination = _cluster(first_at)
+    def settle(tail: Tail, before: Anchor | None, first_at: int | None = None, **facts: t.Any) -> Decision:
+        destination = _cluster(first_at, **facts)
         monkeypatch.setattr(wide, "obstacle", lambda _options: None)
         monkeypatch.setattr(wide, "read_contents", lambda *_args: None)
         monkeypatch.setattr(wide, "kept", contextlib.nullcontext)
@@ -81,6 +81,26 @@ def test_exact(settled: t.Callable[..., Decision], tail: Tail, before: Anchor | 
     assert (decision.verdict, decision.offset) == (Verdict.EXACT, OFFSET)
     assert decision.certificate is not None
     assert decision.certificate.name == "from_the_end"
+
+
+@pytest.mark.parametrize(
+    ("tail", "absent"),
+    [
+        pytest.param(ALL, None, id="nothing is missing"),
+        pytest.param({"first_missing": 99, "last_copied": 98}, None, id="what is still to come is not absent"),
+        pytest.param({"first_missing": 70, "last_copied": 99, "absent": 3}, Absent(3, 70), id="all that are missing"),
+        pytest.param(
+            {"first_missing": 70, "last_copied": 98, "absent": 2}, Absent(2, 70, False), id="and one may be to come"
+        ),
+        pytest.param({"first_missing": 70, "last_copied": 98}, Absent(1, 70, False), id="other tasks know the last"),
+    ],
+)
+def test_what_the_tail_lacks_is_told(settled: t.Callable[..., Decision], tail: t.Any, absent: Absent | None) -> None:
+    lacking = ONE_MISSING._replace(**{"missing": 3, **tail}) if isinstance(tail, dict) else tail
+    decision = settled(lacking, LAST)
+    assert (decision.verdict, decision.absent) == (Verdict.EXACT, absent)
+    # Compaction removes older records of a key.
+    assert settled(lacking, LAST, compacted=True).absent is None
 
 
 @pytest.mark.parametrize(
