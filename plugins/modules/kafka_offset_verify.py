@@ -21,7 +21,8 @@ description:
   - With O(plan) alone, verifies the planned offsets; groups need not be committed yet. With O(receipt) as well,
     verifies the offsets that were committed.
   - With O(groups) or O(group_patterns), verifies what the groups have committed on both clusters now, with any tool,
-    before or after a cut-over.
+    before or after a cut-over. A source partition of a repartitioned or merged topic on which a group has no committed
+    offset counts as unconsumed.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.info_module,
@@ -243,7 +244,8 @@ incomplete:
   type: int
   sample: 0
 without_records:
-  description: Number of group-partitions that have no records to compare.
+  description: Number of group-partitions that have no records to compare, or are not verified because other partitions of a
+    repartitioned or merged topic have no offset, which a note C(not_counted) says.
   returned: always
   type: int
   sample: 0
@@ -297,7 +299,8 @@ findings:
       type: int
       sample: 1
     source:
-      description: The group's committed offsets at the source, each with C(topic), C(partition) and C(offset).
+      description: The group's committed offsets at the source, each with C(topic), C(partition) and C(offset). Of a partition
+        without one, the offset before which records count as consumed.
       type: list
       elements: dict
       sample:

@@ -13,7 +13,7 @@ import pytest
 from testbed.clients import Message, commit, committed, create_topic, produce, produce_in_transactions, read
 from tests.support.clusters import KafkaCluster
 from tests.support.consumers import consumed_by_member
-from tests.support.modules import Result, refuses
+from tests.support.modules import Result, refuses, succeeds
 from tests.support.replication_tool import repartition
 
 NOW = int(time.time() * 1000) - 2 * 86_400_000
@@ -161,6 +161,35 @@ def test_repartitioned_and_merged_topics_go_on_without_loss(source, destination,
     assert committed(destination, ahead).keys() == {(name("keyed"), part) for part in range(6)}
     migration.roll_back()
     assert committed(destination, group) == {}
+
+
+@pytest.mark.parametrize(("on_uncommitted", "right"), [("ignore", 2), ("end", 3)])
+def test_what_a_group_has_not_committed_is_verified_as_the_plan_counts_it(
+    source, destination, topics, migration, on_uncommitted, right
+):
+    """Its first record equals a consumed one of the other partition, and the broker stamps the copies."""
+    name = topics({"s": 2}, {"s": 1}, message_timestamp_type="LogAppendTime")
+    topic = group = name("s")
+    produce(source, topic, [Message(value, partition=at) for value, at in ((b"a", 0), (b"b", 0), (b"c", 0), (b"a", 1))])
+    produce(destination, topic, [Message(value) for value in (b"a", b"b", b"a", b"c")])
+    commit(source, group, {(topic, 0): 2})
+    (entry,) = migration.plan(group, repartitioned=[topic], on_uncommitted=on_uncommitted).values()
+    assert (entry["verdict"], entry["offset"]) == ("exact", right)
+    for limit in (0, 10_000):
+        done = migration.verify(receipt=None, method="records", limit=limit)
+        assert (done["verified"], done["incomplete"], done["notes"]) == (1, 0, [])
+    commit(destination, group, {(topic, 0): 3})
+    done = succeeds(
+        "kafka_offset_verify",
+        source=migration.source,
+        destination=migration.destination,
+        groups=[group],
+        repartitioned=[topic],
+        on_problem="report",
+    )
+    (problem,) = done["problems"]
+    assert "1 unconsumed record is skipped" in problem
+    assert f"first source {topic}-1 offset 0 (no committed offset), destination offset 0" in problem
 
 
 def test_what_cannot_be_meant_is_refused(source, destination, topics, migration):

@@ -13,6 +13,7 @@ import collections
 import itertools
 import typing as t
 
+from .._model.records import TopicPartition
 from .._model.report import PartitionOffset
 
 # Of so many such contents, the outermost one does not count: so far a replication tool may have changed the order.
@@ -23,6 +24,8 @@ class Claim(t.NamedTuple):
     """What is said of a group's offsets. repeats: how many consumed records may come again, None for any number.
 
     leaves: whether records that only the source has stay there on purpose, so that nothing is still to be copied.
+    uncommitted: source partitions of which the group has no committed offset. The offset says what counts as consumed there: 0
+    for nothing.
     """
 
     group: str
@@ -30,6 +33,7 @@ class Claim(t.NamedTuple):
     destination: tuple[PartitionOffset, ...]
     repeats: int | None
     leaves: bool = False
+    uncommitted: frozenset[TopicPartition] = frozenset()
 
 
 class Window(t.NamedTuple):
@@ -84,12 +88,15 @@ class SingleContent(t.NamedTuple):
 
 
 def window(at: int, log_start: int, log_end: int, reach: int | None) -> Window:
-    """The window of a partition, up to `reach` offsets on both sides of an offset; None for the whole log."""
+    """The window of a partition, up to `reach` offsets on both sides of an offset; None for the whole log.
+
+    What is before the start of the log means the same as the start.
+    """
     end = max(log_start, log_end)
     if reach is None:
         return Window(log_start, at, end, end, cut_below=False, cut_above=False)
     low = min(max(log_start, at - reach), end)
-    high = max(low, min(end, at + reach))
+    high = max(low, min(end, max(at, log_start) + reach))
     return Window(low, at, high, high, low > log_start, high < end)
 
 

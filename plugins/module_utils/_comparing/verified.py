@@ -187,8 +187,8 @@ def _expired_clause(claim: Claim, windows: Windows) -> str:
     """What records that only the destination has may be, where the source's log begins after a committed offset."""
     expired = sum(
         max(0, window.low - offset)
-        for window, (_partition, offset) in zip(windows.source, claim.source, strict=True)
-        if not window.cut_below
+        for window, (partition, offset) in zip(windows.source, claim.source, strict=True)
+        if not window.cut_below and partition not in claim.uncommitted
     )
     if not expired:
         return ""
@@ -216,5 +216,7 @@ def _spot(claim: Claim, spot: Spot | None) -> str:
         if at is not None:
             place, offset = at
             partition = f"{positions[place][0]} " if len(positions) > 1 else ""
-            said.append(f"{side} {partition}offset {offset}")
+            uncommitted = claim.uncommitted if side == "source" else ()
+            known = " (no committed offset)" if positions[place][0] in uncommitted else ""
+            said.append(f"{side} {partition}offset {offset}{known}")
     return ", ".join(said)

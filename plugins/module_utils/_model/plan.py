@@ -26,11 +26,15 @@ _Named = t.TypeVar("_Named", CertificateName, Way)
 
 
 class SourcePosition(t.NamedTuple):
-    """Where a source group stands; offset is None where it has no commit."""
+    """Where a source group stands; offset is None where it has no commit.
+
+    assumed: without a commit, before which offset all records count as consumed, by on_uncommitted: end; None for nothing.
+    """
 
     group: str
     partition: TopicPartition
     offset: int | None
+    assumed: int | None = None
 
 
 class Copied(t.NamedTuple):
@@ -287,10 +291,7 @@ def plan_entry_row(entry: PlanEntry) -> documents.Json:
         "detail": entry.detail,
         "lossless": entry.lossless,
         "to_come": entry.to_come,
-        "source": [
-            {"group": at.group, "topic": at.partition.topic, "partition": at.partition.partition, "offset": at.offset}
-            for at in entry.source
-        ],
+        "source": [_position_row(at) for at in entry.source],
         "evidence": {
             "before": _copied_row(entry.evidence.before),
             "after": _copied_row(entry.evidence.after),
@@ -335,6 +336,7 @@ def _entry(row: t.Any, *, may_reset: bool) -> PlanEntry:
                 documents.name_of(at["group"]),
                 partition_from(at),
                 _optional(at["offset"]),
+                _optional(at.get("assumed")),
             )
             for at in row["source"]
         ),
@@ -400,6 +402,11 @@ def _known(members: t.Mapping[str, _Named], name: t.Any) -> _Named | None:
 
 def _optional(value: t.Any) -> int | None:
     return None if value is None else documents.offset_of(value)
+
+
+def _position_row(at: SourcePosition) -> documents.Json:
+    row = {"group": at.group, "topic": at.partition.topic, "partition": at.partition.partition, "offset": at.offset}
+    return row if at.assumed is None else {**row, "assumed": at.assumed}
 
 
 def _copied_row(copied: Copied | None) -> documents.Json | None:

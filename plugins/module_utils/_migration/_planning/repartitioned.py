@@ -13,7 +13,7 @@ from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
 from ..._model.errors import InvalidInput
 from ..._model.failure_kinds import FailureKind
-from ..._model.match_on import Matching, MatchOn
+from ..._model.match_on import Matching
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
 from ..._model.progress import paced, part_of
@@ -45,7 +45,7 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
         else:
             decision = blocked(Reason.TOPIC_MISSING, detail)
             for group in merged.groups:
-                result |= _entries(merged, group, [decision] * len(merged.targets), given.options.match_on)
+                result |= _entries(merged, group, [decision] * len(merged.targets), given)
     originals = {partition for merged in readable for partition in merged.sources}
     learn_both(source, originals, destination, {partition for merged in readable for partition in merged.targets})
     waiting = ReplicationWait(given.options.wait_for_replication)
@@ -61,7 +61,7 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
                     raise
                 decisions |= dict.fromkeys(left, _not_counted(merged, budget, exc))
         for group, by_target in decisions.items():
-            result |= _entries(merged, group, by_target, given.options.match_on)
+            result |= _entries(merged, group, by_target, given)
     return result
 
 
@@ -179,17 +179,22 @@ def _anchor(merged: Merged, copy: Copy | None, log: Log, matching: Matching) -> 
     return Anchor(copy.source_offset, copy.destination_offset, fingerprint, merged.sources[copy.source])
 
 
-def _entries(merged: Merged, group: str, decisions: _Decisions, match_on: MatchOn) -> dict[DraftKey, PlanEntry]:
+def _entries(merged: Merged, group: str, decisions: _Decisions, given: StrategyInput) -> dict[DraftKey, PlanEntry]:
     drafts = {draft.source_partition: draft for draft in merged.groups[group]}
     names = {draft.source_partition.topic: draft.source_group for draft in drafts.values()}
+    ends = {}
+    if given.options.on_uncommitted == OnUncommitted.END:
+        ends = {at: given.source.logs[at].facts.end for at in merged.sources if at in given.source.logs}
     positions = tuple(
-        SourcePosition(names[at.topic], at, drafts[at].offset if at in drafts else None)
+        SourcePosition(names[at.topic], at, drafts[at].offset)
+        if at in drafts
+        else SourcePosition(names[at.topic], at, None, ends.get(at))
         for at in sorted({*merged.sources, *drafts})
     )
     metadata = {draft.metadata for draft in drafts.values() if draft.committed is not None}
     # One text for several commits is theirs only where they agree.
     common = metadata.pop() if len(metadata) == 1 else ""
     return {
-        (group, partition): entry_of(decision, group, partition, positions, common, match_on)
+        (group, partition): entry_of(decision, group, partition, positions, common, given.options.match_on)
         for partition, decision in zip(merged.targets, decisions, strict=True)
     }

@@ -15,15 +15,17 @@ from ..._model.group_state import CommittedOffset, commit_text, commits_of, same
 from ..._model.grouping import values_by_key
 from ..._model.mapping import Mapping
 from ..._model.match_on import EVERYTHING, MatchOn
-from ..._model.notes import Note
+from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnRewind, keeps
 from ..._model.problems import Problem
+from ..._model.progress import part_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.report import ProblemKind
 from ..._model.selection import Selection
 from ..._model.verdicts import Reason, Verdict
+from ..._model.visible_text import visible_name
 from .. import drafts, take_snapshot
 from ..drafts import Draft
 from ..file_clusters import changed_entries
@@ -42,8 +44,9 @@ class ToProve(t.NamedTuple):
 
 
 class Claims(t.NamedTuple):
-    """cases: what is to be compared. without_records: entries that say nothing of records. notes: of the snapshot.
+    """cases: what is to be compared. without_records: entries that say nothing of records, or too little.
 
+    notes: of the snapshot, and which entries say too little.
     requested: entries whose offset an option has chosen, so that no record tells whether it is right.
     unidentified: entries on topics without an id, so that only records tell whether a topic was created again.
     """
@@ -147,6 +150,7 @@ def of_plan(
     entries, problems, _consumed = entries_to_compare(plan, receipt, source, destination, chosen, policies)
     existing = _existing(entries, destination)
     entries, without_records, requested = existing, len(entries) - len(existing), 0
+    notes: list[Note] = []
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     # Entries that several partitions were merged into have the same positions, and are proved together.
     together = values_by_key(((entry.group, entry.source), entry) for entry in entries)
@@ -157,13 +161,25 @@ def of_plan(
         # Of what was spread over partitions that were not all written, nobody can tell what is missing.
         elif len(alike) < planned[what]:
             without_records += len(together.pop(what))
+            notes.append(_not_verified(alike, planned[what]))
     match_on = MatchOn.of(plan.match_on)
     cases = [
         ClaimCase(_claim(alike), match_on, next((entry.absent for entry in alike if entry.absent), None))
         for alike in together.values()
     ]
     unidentified = tuple(entry for alike in together.values() for entry in alike if not _is_identified(entry, plan))
-    return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [], unidentified, requested)
+    return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, notes, unidentified, requested)
+
+
+def _not_verified(alike: t.Sequence[PlanEntry], planned: int) -> Note:
+    """That the offsets of a repartitioned or merged topic are not verified, of which only these have one to verify."""
+    has = "has" if len(alike) == 1 else "have"
+    group, topic = visible_name(alike[0].group), alike[0].partition.topic
+    text = (
+        f"{group} {topic}: not verified, because only {part_of(len(alike), planned, 'partition')} {has} an offset to verify, "
+        "and a record that is not in these may be in the others"
+    )
+    return Note(NoteKind.NOT_COUNTED, text)
 
 
 def _is_identified(entry: PlanEntry, plan: Plan) -> bool:
@@ -202,8 +218,9 @@ def of_commits(
     cases: list[ClaimCase] = []
     problems: list[Problem] = []
     for group, group_drafts, partitions in _together(wanted, mapping, destination_counts):
-        is_merged = len(group_drafts) > 1 or partitions != [group_drafts[0].partition]
+        is_merged = _is_merged(group_drafts[0], mapping, destination_counts)
         blocked = None if is_merged else drafts.without_records(group_drafts[0], source_counts, destination_counts)
+        uncommitted = _uncommitted(group_drafts, source_counts) if is_merged else []
         kind, why = ProblemKind.NOT_COMMITTED, "nothing is committed at the destination"
         wrong = [partition for partition in partitions if (group, partition) not in commits]
         if blocked is not None:
@@ -212,7 +229,9 @@ def of_commits(
         problems += [Problem(kind, group, source_offsets, ((partition, 0),), None, why) for partition in wrong]
         if not wrong:
             offsets = tuple((partition, commits[group, partition].offset) for partition in partitions)
-            cases.append(ClaimCase(Claim(group, source_offsets, offsets, None), match_on))
+            source_offsets += tuple((partition, 0) for partition in uncommitted)
+            claim = Claim(group, source_offsets, offsets, None, uncommitted=frozenset(uncommitted))
+            cases.append(ClaimCase(claim, match_on))
     return Claims(taken.snapshot.cluster_id or "", topics.cluster_id(destination), cases, 0, problems, taken.notes())
 
 
@@ -225,12 +244,25 @@ def _together(
     """
     merged: dict[tuple[str, str], list[Draft]] = {}
     for draft in wanted:
-        if mapping.is_repartitioned(draft.source_partition.topic) and draft.partition.topic in counts:
+        if _is_merged(draft, mapping, counts):
             merged.setdefault((draft.group, draft.partition.topic), []).append(draft)
         else:
             yield draft.group, [draft], [draft.partition]
     for (group, topic), group_drafts in merged.items():
         yield group, group_drafts, [TopicPartition(topic, number) for number in range(counts[topic])]
+
+
+def _is_merged(draft: Draft, mapping: Mapping, counts: t.Mapping[str, int]) -> bool:
+    """Do all partitions of its source topic become all of the destination's, which exists?"""
+    return mapping.is_repartitioned(draft.source_partition.topic) and draft.partition.topic in counts
+
+
+def _uncommitted(of_group: t.Iterable[Draft], source_counts: t.Mapping[str, int]) -> list[TopicPartition]:
+    """The partitions of these drafts' topics of which the group has no committed offset."""
+    committed = {draft.source_partition for draft in of_group}
+    topic_names = sorted({partition.topic for partition in committed})
+    every = (TopicPartition(name, number) for name in topic_names for number in range(source_counts.get(name, 0)))
+    return [partition for partition in every if partition not in committed]
 
 
 def _claim(entries: list[PlanEntry]) -> Claim:
@@ -242,10 +274,12 @@ def _claim(entries: list[PlanEntry]) -> Claim:
             source_offsets.setdefault(
                 at.partition, at.offset
             )  # of several groups, the first is the one that the offset was found for
+    uncommitted = {at.partition: at.assumed or 0 for at in first.source if at.partition not in source_offsets}
     return Claim(
         first.group,
-        tuple(source_offsets.items()),
+        tuple({**source_offsets, **uncommitted}.items()),
         tuple((entry.partition, entry.offset or 0) for entry in entries),
         None if None in repeats else sum(each or 0 for each in repeats),
         leaves=first.verdict is Verdict.SAFE and first.reason is Reason.NEW_RECORDS,
+        uncommitted=frozenset(uncommitted),
     )

@@ -251,6 +251,8 @@ def test_without_commits_all_of_a_partition_counts_as_consumed_where_the_end_is_
     assert {(each.verdict, each.offset, each.repeats) for each in found} == {(Verdict.SAFE, 8, 5)}
     assert "5 consumed records may still come to the destination" in found[0].detail
     assert "count as consumed" in found[0].detail
+    # The verification counts them as the plan has.
+    assert [at.assumed for at in found[0].source] == [None, 50]
 
 
 def test_what_expires_at_the_source_while_it_is_read_is_not_taken_for_destination_only(spark):

@@ -1,14 +1,17 @@
 """What is to be proved of a plan: what was committed, compared by what the plan has matched."""
 
 import dataclasses
+import types
 import typing as t
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import (
     EVERYTHING,
     FINGERPRINTED,
@@ -23,6 +26,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.support.identities import known_by_id
 
@@ -66,7 +71,7 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.
 
 def test_a_committed_entry_is_compared_from_both_offsets_on(claimed):
     (case,) = claimed([entry()]).cases
-    assert case.claim == ("billing", ((FIRST, 50),), ((FIRST, 60),), 0, False)
+    assert case.claim == Claim("billing", ((FIRST, 50),), ((FIRST, 60),), 0)
 
 
 def test_what_the_user_has_named_is_compared_and_else_everything(claimed):
@@ -94,13 +99,45 @@ def test_what_the_plan_leaves_at_the_source_is_not_still_to_be_copied(claimed):
 
 def test_partitions_that_were_merged_are_proved_together(claimed):
     eu, us = TopicPartition("eu", 0), TopicPartition("us", 0)
-    source = ((eu, 5), (us, 6), (TopicPartition("us", 1), None))
+    source = ((eu, 5), (us, 6))
     both = [entry(FIRST, 60, source, verdict=Verdict.SAFE, repeats=2), entry(SECOND, 70, source, matched_by=())]
     (case,) = claimed(both).cases
-    assert case.claim == ("billing", ((eu, 5), (us, 6)), ((FIRST, 60), (SECOND, 70)), 2, False)
+    assert case.claim == Claim("billing", source, ((FIRST, 60), (SECOND, 70)), 2)
     # When one of them was left alone, what is missing in the other may be there.
     found = claimed(both, commits={FIRST: 60})
     assert (found.cases, found.without_records) == ([], 1)
+
+
+def test_what_was_merged_and_is_not_committed_counts_as_the_plan_has_counted_it(claimed):
+    committed, start, end = (TopicPartition("eu", number) for number in range(3))
+    source = ((committed, 5), (start, None), (end, None, 7))
+    (case,) = claimed([entry(source=source)]).cases
+    expected = ((committed, 5), (start, 0), (end, 7))
+    assert (case.claim.source, case.claim.uncommitted) == (expected, {start, end})
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_what_groups_have_committed_is_compared_with_all_partitions_of_a_repartitioned_topic(monkeypatch, width):
+    """A partition without a committed offset is all unconsumed."""
+    known_by_id(monkeypatch, lambda cluster: cluster.name)
+    snapshot = Snapshot("S", (), (SnapshotEntry("billing", SECOND, CommittedOffset(5)),))
+    taken = types.SimpleNamespace(snapshot=snapshot, notes=list)
+    monkeypatch.setattr(claimed_offsets.take_snapshot, "take", lambda *_args: taken)
+    monkeypatch.setattr(
+        claimed_offsets.topics,
+        "partition_counts",
+        lambda cluster, _names: {"orders": 3 if cluster is SOURCE else width},
+    )
+    monkeypatch.setattr(claimed_offsets.topics, "cluster_id", lambda cluster: cluster.name)
+    offsets = {TopicPartition("orders", number): CommittedOffset(9) for number in range(width)}
+    reading = GroupReading("billing", True, "Empty", "classic", "consumer", offsets)
+    monkeypatch.setattr(claimed_offsets.groups, "read_groups", lambda _cluster, _names: {"billing": reading})
+    mapping = Mapping(repartitioned=("orders",))
+    found = claimed_offsets.of_commits(SOURCE, DESTINATION, Selection(), mapping)
+    (case,) = found.cases
+    third = TopicPartition("orders", 2)
+    assert (found.problems, case.claim.source) == ([], ((SECOND, 5), (FIRST, 0), (third, 0)))
+    assert (len(case.claim.destination), case.claim.uncommitted) == (width, {FIRST, third})
 
 
 def test_what_was_requested_is_counted_as_that(claimed):
@@ -181,6 +218,9 @@ def test_of_a_merge_that_is_blocked_in_part_nothing_is_proved_before_the_commit(
     blocked = dataclasses.replace(entry(SECOND, source=source), offset=None, verdict=Verdict.BLOCKED)
     found = claimed([entry(FIRST, 60, source), blocked], commits={}, before_the_commit=True)
     assert (found.cases, found.without_records) == ([], 1)
+    (note,) = found.notes
+    assert note.kind == "not_counted"
+    assert note.text.startswith("billing orders: not verified, because only 1 of 2 partitions has an offset to verify")
 
 
 @pytest.mark.parametrize("ids", [("other", "D"), ("S", "other")])

@@ -1,6 +1,7 @@
 """Exactly the offsets are objected to that skip an unconsumed record, or repeat more than the plan says."""
 
 import collections
+import dataclasses
 import random
 import typing as t
 from unittest import mock
@@ -134,6 +135,18 @@ def test_within_a_limit_exact_plans_are_right_and_others_are_not(
     if number >= moved:
         (found,) = clusters.findings((number, positions[number - moved], 0), limit=limit)
         assert found.repeated == moved
+
+
+@pytest.mark.parametrize("skipped", [0, 1])
+def test_within_a_limit_an_offset_whose_records_have_expired_is_verified_from_the_start_of_the_log(
+    monkeypatch: pytest.MonkeyPatch, skipped: int
+) -> None:
+    monkeypatch.setattr(comparison, "SHORT", 10)
+    clusters = world(names(range(900), lambda at: at), names(range(900), lambda at: at))
+    left = clusters.source.records[500:]
+    clusters.source = Cluster(dataclasses.replace(clusters.source.facts, log_start=500), left)
+    (found,) = clusters.findings((10, 500 + skipped, None), limit=100)
+    assert (found.skipped, len(found.problems), found.compared > 50) == (skipped, skipped, True)
 
 
 def test_what_several_groups_share_is_read_once() -> None:
