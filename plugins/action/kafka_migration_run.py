@@ -31,11 +31,8 @@ class ActionModule(OptionNamesActionModule):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
         """Name that process to the module, which may run on another machine, and give it what it reads of the results."""
         of_collection = self._is_of_the_collection()
-        if of_collection and self._task.check_mode and not (task_vars or {}).get("ansible_check_mode"):
-            raise AnsibleActionFail(
-                "The role runs in check mode, but ansible-playbook does not. The tasks of a role's dry run hand files to each "
-                "other, which only --check switches on. Run ansible-playbook with --check, or remove the keyword check_mode."
-            )
+        if of_collection:
+            _refuse_keyword(dry=bool(self._task.check_mode), called=bool((task_vars or {}).get("ansible_check_mode")))
         process = os.getppid()
         holder = {
             "host": socket.gethostname(),
@@ -56,6 +53,25 @@ class ActionModule(OptionNamesActionModule):
         if has_ended and isinstance(before, dict) and (closes or not result.get("has_news")):
             result |= {name: before[name] for name in _NEWS if name in before}
         return result
+
+
+def _refuse_keyword(*, dry: bool, called: bool) -> None:
+    """Raise AnsibleActionFail where the keyword check_mode makes the tasks of a role do what the role does not know of.
+
+    dry: whether this task runs in check mode. called: whether ansible-playbook has --check, by which the tasks of a role decide
+    where their files are, and what they say.
+    """
+    if dry and not called:
+        raise AnsibleActionFail(
+            "The role runs in check mode, but ansible-playbook does not. The tasks of a role's dry run hand files to each "
+            "other, which only --check switches on. Run ansible-playbook with --check, or remove the keyword check_mode."
+        )
+    if called and not dry:
+        raise AnsibleActionFail(
+            "ansible-playbook runs in check mode, but the keyword check_mode lets the tasks of the role run for real. They "
+            "would write to the cluster, and the receipt, without which nothing can be rolled back, would be removed with the "
+            "files of the dry run. Remove the keyword check_mode for a dry run, or run ansible-playbook without --check."
+        )
 
 
 def _version() -> str | None:

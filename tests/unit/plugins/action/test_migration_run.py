@@ -41,27 +41,35 @@ def test_the_module_is_told_whose_process_it_is(monkeypatch):
     assert not processes.has_ended(holder["process"], holder["ticks"])
 
 
+PROMOTION = {"source": "onprem", "destination": "cloud", "topics": ["orders"]}
+ROLE, FENCE = "streamshift.kafka.topic_promotion", "streamshift.kafka.topic_fence"
+DRY = "The role runs in check mode, but ansible-playbook does not."
+REAL = "the keyword check_mode lets the tasks of the role run for real."
+
+
 @pytest.mark.parametrize(
-    ("role", "given"),
+    ("words", "tasks", "said"),
     [
-        ("topic_promotion", {"source": "onprem", "destination": "cloud", "topics": ["orders"]}),
-        ("topic_fence", {"cluster": "cloud", "topics": ["orders"]}),
+        ([], {"check_mode": True, "roles": [ROLE]}, DRY),
+        ([], {"check_mode": True, "roles": [FENCE]}, DRY),
+        (["--check"], {"check_mode": False, "roles": [ROLE]}, REAL),
+        (["--check"], {"check_mode": False, "roles": [FENCE]}, REAL),
+        (["--check"], {"roles": [{"role": ROLE, "check_mode": False}]}, REAL),
+        (["--check"], {"tasks": [{"import_role": {"name": ROLE}, "check_mode": False}]}, REAL),
+        (["--check"], {"tasks": [{"check_mode": False, "block": [{"include_role": {"name": ROLE}}]}]}, REAL),
+        (["--check"], {"tasks": [{"include_role": {"name": ROLE, "apply": {"check_mode": False}}}]}, REAL),
     ],
 )
-def test_a_dry_run_by_keyword_is_refused_before_anything_else(role, given, tmp_path):
+def test_a_role_that_does_not_run_as_ansible_playbook_was_called_is_refused_before_anything_else(
+    words, tasks, said, tmp_path
+):
     """Only --check makes ansible_check_mode true, by which the tasks of a role know where the files of a dry run are."""
-    playbook = tmp_path / "dry.yml"
-    given = {**given, "directory": str(tmp_path / "files")}
-    play = {
-        "hosts": "cloud",
-        "gather_facts": False,
-        "check_mode": True,
-        "roles": [f"streamshift.kafka.{role}"],
-        "vars": {f"{role}_{name}": value for name, value in given.items()},
-    }
-    playbook.write_text(json.dumps([play]))
-    played = Controller(tmp_path, onprem=NOWHERE, cloud=NOWHERE).run(str(playbook))
-    assert "The role runs in check mode, but ansible-playbook does not." in failed(played)
+    playbook, directory = tmp_path / "play.json", str(tmp_path / "files")
+    given = {f"topic_promotion_{name}": value for name, value in {**PROMOTION, "directory": directory}.items()}
+    given |= {"topic_fence_cluster": "cloud", "topic_fence_topics": ["orders"], "topic_fence_directory": directory}
+    playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "vars": given, **tasks}]))
+    output = failed(Controller(tmp_path, onprem=NOWHERE, cloud=NOWHERE).run(str(playbook), *words))
+    assert said in output and "cannot connect" not in output
     assert not (tmp_path / "files").exists()
 
 
@@ -101,7 +109,7 @@ def test_a_fault_of_a_variable_that_a_role_names_does_not_hide_the_failure(monke
 
 
 def test_a_dry_run_says_why_a_task_of_another_role_fails_after_one_that_held_a_directory(monkeypatch):
-    action = action_of_the_collection(monkeypatch, {"failed": True, "msg": "/tmp/copy is full."})
+    action = action_of_the_collection(monkeypatch, {"failed": True, "msg": "/tmp/copy is full."}, check_mode=True)
     held = {"__common_begun": {"scratch": "/tmp/copy"}, "ansible_check_mode": True}
     assert action.run(task_vars=held)["msg"] == "/tmp/copy is full."
     assert action.run(task_vars={**held, "_common_directory": "/srv/wave"})["msg"] == "/srv/wave is full."
