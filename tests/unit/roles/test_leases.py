@@ -69,6 +69,7 @@ def test_a_role_that_ends_before_its_always_releases_the_directory_first(file):
     assert end["ansible.builtin.meta"] == "end_role"
     assert called(release) in ENDS
     assert conditions(release) == conditions(end)
+    assert not any("now(" in condition for condition in conditions(end))  # the time goes on between both
 
 
 def calls(tasks: list[Task], given: dict[str, t.Any]) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
