@@ -171,7 +171,13 @@ def _group_migration(given: Given) -> Lines:
                 f"group_migration_{option} is {given.get(option)}. In the phase cut_over, group_migration_on_not_ready takes "
                 "its place: leave it out, and set that to fail or to skip_group."
             )
-    if phase in ("sync", "cut_over", "return") and given.get("backup") is not None:
+    returns = phase == "return" or given.flag("return")
+    if given.get("backup") is not None and returns and phase != "rollback":
+        yield (
+            "group_migration_backup is what groups had committed once, and a return is about what they commit now. Leave the "
+            "backup out."
+        )
+    elif given.get("backup") is not None and phase in ("sync", "cut_over"):
         yield (
             f"group_migration_backup is what groups had committed once, and the phase {phase} is about what they commit now. "
             "Set group_migration_phase to plan, apply or migrate, or leave the backup out."

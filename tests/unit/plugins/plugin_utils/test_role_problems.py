@@ -198,7 +198,19 @@ def phase(role):
                 [{"phase": "plan"}, {"phase": "apply"}, {"phase": "migrate"}, {"backup": None}],
                 f"backup is what groups had committed once, and the phase {phase} is about what they commit now. Set",
             )
-            for phase in ("sync", "cut_over", "return")
+            for phase in ("sync", "cut_over")
+        ),
+        *(
+            (
+                MIGRATION,
+                {**its, "backup": "x.json"},
+                [{"phase": "migrate", "return": False}, {"backup": None}],
+                "backup is what groups had committed once, and a return is about what they commit now. Leave the backup out.",
+            )
+            for its in (
+                {"phase": "return"},
+                *({"phase": phase, "return": "true"} for phase in ("migrate", "plan", "apply")),
+            )
         ),
         # An old group is not removed where its new one may be left out.
         *(
