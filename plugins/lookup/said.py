@@ -19,7 +19,8 @@ options:
       - V(done) returns what was verified, read back and committed.
       - V(verified) returns what the verification has found.
       - V(read_back) returns how many committed offsets were read back, if any were.
-      - V(left_out) returns the groups that are in use at the source, if there are any.
+      - V(left_out) returns the groups that are in use at the source, and those that another tool has moved at the destination,
+        if there are any.
       - V(took) returns how long each step has taken.
       - V(next) returns what to do next.
       - V(command_back) returns which command rolls back, as a part of a sentence.
@@ -64,6 +65,6 @@ class LookupModule(LookupBase):
         told = Templated(raw, t.cast(Templar, self._templar))
         results = results_of(told.get("_common_results") or told["__common_results"], raw)
         phrases = places(told["_common_source"], told["_common_destination"], returns=told["_common_returns"])
-        run = RunOutcome(results, told["_common_phase"], *phrases)
+        run = RunOutcome(results, told["_common_phase"], *phrases, dry_run=bool(told["ansible_check_mode"]))
         words = LastWords(run, told, refused="failure" in raw.get("__common_refusal", {}))
         return [line for term in terms for line in getattr(words, term)()]

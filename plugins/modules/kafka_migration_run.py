@@ -371,7 +371,8 @@ said:
   elements: str
   sample: ["Report: /srv/kafka-migrations/onprem-to-cloud/report.html"]
 has_news:
-  description: Whether the run has a new plan, has written something, or has failed a verification.
+  description: Whether the run has a new plan, has written something, has failed a verification, or names groups that another
+    tool has moved since it has set them.
   returned: O(state=ended)
   type: bool
   sample: true
@@ -458,7 +459,7 @@ def migration_run(module: Module) -> dict[str, t.Any]:
                 remedy="give what the task has registered, or {} if it has not run",
             )
     phrases = places(params["source"] or "", params["destination"] or "", returns=is_of_return(params))
-    outcome = RunOutcome(params["results"], params["phase"] or "", *phrases)
+    outcome = RunOutcome(params["results"], params["phase"] or "", *phrases, dry_run=module.check_mode)
     if params["state"] == "reported":
         made = functools.partial(run_record_of, module, outcome, time.time())
         return {"changed": False, "directory": params["directory"], **write_report(module, outcome, made)}

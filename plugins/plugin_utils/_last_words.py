@@ -9,6 +9,7 @@ import json
 import shlex
 import typing as t
 
+from ..module_utils._model.progress import first_names
 from ..module_utils._model.run_record import UNTIMED
 from ..module_utils._module.run_outcome import Result, RunOutcome
 
@@ -62,8 +63,11 @@ class LastWords:
         return [f"{offsets} committed {which} read back, {records} beside {beside} compared."]
 
     def left_out(self) -> list[str]:
-        """The groups that are in use at the source, on one line. The summary of a commit names what it leaves out itself."""
-        return self.run.left_at_source_line(NAMED)
+        """A line for the groups that are in use at the source, and one for those that are astray.
+
+        The summary of a commit names what it leaves out itself.
+        """
+        return [*self.run.left_at_source_line(NAMED), *self.run.astray_line(NAMED)]
 
     def took(self) -> list[str]:
         """How long each step has taken, of those that have run."""
@@ -87,8 +91,11 @@ class LastWords:
         return [f"the playbook streamshift.kafka.rollback with {self._given(**given)} and {names}"]
 
     def _next(self) -> str:
+        if self.run.failed:  # of a play that ignores errors
+            again = "remove the cause of the failure, and run the same command again"
+            return f"{again}. Until it succeeds, do not start consumers{self.run.at_destination}."
         # One that finds nothing to do asks for no other run.
-        if self._is_dry_run and any(
+        if self.run.dry_run and any(
             self._result(step).get("changed") for step in ("topics", "plan", "commit", "remove")
         ):
             return "look at the offsets, and run the same command without --check."
@@ -132,15 +139,12 @@ class LastWords:
         back = f" To roll back, stop them, and run {self.command_back()[0]}." if committed.get("receipt") else ""
         # It cannot know whether the last run was stopped before it had compared what it has written.
         again = ", because nothing is left to write. If the last run was stopped before its end, run it again first"
-        return f"{first} the consumers{where}{again if self._is_dry_run and not leaves_out else ''}.{back}"
+        but = f" Do not start those of {first_names(self.run.astray, NAMED)}." if self.run.astray else ""
+        return f"{first} the consumers{where}{again if self.run.dry_run and not leaves_out else ''}.{but}{back}"
 
     @property
     def _role(self) -> str:
         return str(self.variables["_common_role"])
-
-    @property
-    def _is_dry_run(self) -> bool:
-        return bool(self.variables["ansible_check_mode"])
 
     def _given(self, **variables: str) -> str:
         """How a command gives variables of the role."""

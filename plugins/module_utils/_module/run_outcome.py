@@ -26,13 +26,15 @@ class RunOutcome:
     """What a run has done, and what it has left out.
 
     results: what its modules have returned, by the name of the step and in the order of the steps; {} for a step that has not
-    run. phase: of the role. at_source, at_destination: what sentences say for the clusters, with a blank before.
+    run. phase: of the role. at_source, at_destination: what sentences say for the clusters, with a blank before. dry_run:
+    whether nothing was really committed.
     """
 
     results: t.Mapping[str, Result]
     phase: str = ""
     at_source: str = " at the source"
     at_destination: str = " at the destination"
+    dry_run: bool = False
 
     @property
     def failed(self) -> bool:
@@ -102,6 +104,23 @@ class RunOutcome:
         return 0 if self.failed and not self.committed.get("failed") else None
 
     @property
+    def astray(self) -> list[str]:
+        """The groups that have other offsets than the commit has left them with, and no members that can have consumed.
+
+        Only a run that looks once more knows them. A dry run has committed nothing, so that they tell nothing there.
+        """
+        looked = self.results.get("readiness", {})
+        others = {*looked.get("not_ready", ())} & {*looked.get("not_started", ())}
+        return [] if self.dry_run else [group for group in self.committed.get("may_start", ()) if group in others]
+
+    @property
+    def may_start(self) -> list[str]:
+        """The groups whose consumers may start: rounds and plans start none, nor does a run of which a step has failed."""
+        if self.failed or self.phase in ROUND_PHASES:
+            return []
+        return [group for group in self.committed.get("may_start", ()) if group not in self.astray]
+
+    @property
     def left_at_source(self) -> list[str]:
         """The groups that the snapshot has left out because they are in use."""
         return list(self.results.get("snapshot", {}).get("skipped_groups", ()))
@@ -119,18 +138,20 @@ class RunOutcome:
     def left_alone(self) -> dict[str, list[str]]:
         """The groups of which a commit or a rollback has left an offset alone on purpose, each with the lines that say why.
 
-        A group that was migrated earlier, and has consumed since, has none.
+        A group that was migrated earlier, and has consumed since, has none. With them, the groups that are astray.
         """
-        return {
+        kept = {
             group: [line for line in self.committed.get("left_out", ()) if line.startswith((f"{name} ", f"{name}: "))]
             for group in self.committed.get("kept_groups", ())
             for name in [visible_name(group)]
         }
+        return kept | {group: [self._astray_line(visible_name(group))] for group in self.astray}
 
     @property
     def left_out(self) -> list[str]:
         """A line for everything that was asked for and is not done: those of the modules, and the groups at the source."""
         lines = [*self.committed.get("blocked", ()), *self.left_at_source_line(len(self.left_at_source))]
+        lines.extend(self.astray_line(len(self.astray)))
         for result in self.results.values():
             lines.extend(result.get("left_out", ()))
         return list(dict.fromkeys(lines))
@@ -151,6 +172,17 @@ class RunOutcome:
         groups = first_names(self.left_at_source, most)
         return [f"Left out, because they are in use{self.at_source}: {groups}."] if groups else []
 
+    def astray_line(self, most: int) -> list[str]:
+        """One line for the groups that are astray, if there are any. most: more than these are not named."""
+        return [self._astray_line(first_names(self.astray, most))] if self.astray else []
+
+    def _astray_line(self, groups: str) -> str:
+        return (
+            f"{groups}: the committed offset{self.at_destination} is not the planned one any more, and the group has no "
+            "members. Do not start the consumers: records may be skipped. Stop what else commits there, such as MirrorMaker 2 "
+            "with sync.group.offsets.enabled, and run the same command again."
+        )
+
     @property
     def _left_out_counts(self) -> dict[str, int]:
         """How much was asked for and is not done, by kind, of the kinds that there are."""
@@ -160,7 +192,7 @@ class RunOutcome:
             "blocked": self.planned.get("counts", {}).get("blocked", 0) if blocked is None else blocked,
             "in_use_at_source": len(self.left_at_source),
             "in_use_at_destination": len(self.committed.get("active_groups", ())),
-            "others": len(lines),
+            "others": len(lines) + len(self.astray),
         }
         return {kind: count for kind, count in counts.items() if count}
 
@@ -197,8 +229,12 @@ class RunOutcome:
 
     @property
     def has_news(self) -> bool:
-        """Whether handlers have something new to hear: there is a new plan, a new offset, or a verification that has failed."""
-        return bool(self.planned.get("changed") or self.committed.get("changed")) or self.verification_failed
+        """Whether handlers have something new to hear.
+
+        There is a new plan, a new offset, a verification that has failed, or a group astray.
+        """
+        changed = self.planned.get("changed") or self.committed.get("changed")
+        return bool(changed or self.verification_failed or self.astray)
 
     def told(self) -> dict[str, t.Any]:
         """What handlers of a play may read; docs/handlers.md describes it."""
@@ -209,8 +245,7 @@ class RunOutcome:
             "written": committed.get("written", None if committed.get("failed") else 0),
             "summary": [*self.planned.get("summary", ()), *committed.get("summary", ())],
             "left_out": self.left_out,
-            # Rounds and plans start no consumers.
-            "may_start": [] if self.phase in ROUND_PHASES else list(committed.get("may_start", ())),
+            "may_start": self.may_start,
             "still_written": [topic["topic"] for topic in committed.get("still_written", ())],
             "failure": self.failure,
             "verification_failed": self.verification_failed,

@@ -1,12 +1,13 @@
 """On which conditions tasks of a role or a playbook run, without the tasks before them."""
 
 import json
+import re
 
 import pytest
 import yaml
 from jinja2 import Environment
 
-from tests.support.playbooks import ROOT, done
+from tests.support.playbooks import ROOT, done, failed
 
 
 @pytest.fixture
@@ -93,6 +94,56 @@ def test_a_play_that_ignores_errors_verifies_a_plan_though_the_preview_of_its_co
         assert "...ignoring" in said and "plan.json" in said, output
 
 
+def test_a_return_that_does_not_know_its_groups_ends_as_any_run(played, controller):
+    """In a play that ignores errors, after a look at clusters that do not answer."""
+    its = {"source": "onprem", "destination": "cloud", "groups": ["billing"], "return": True, "directory": "wave"}
+    task = {
+        "name": "Return",
+        "ansible.builtin.import_role": {"name": "streamshift.kafka.group_migration"},
+        "vars": {f"group_migration_{name}": value for name, value in its.items()},
+    }
+    output = played(task, ignore_errors=True)
+    said = output.partition("End the run] ")[2]
+    assert said.partition("TASK [")[0].strip("* \n").startswith("changed: [cloud]")
+    assert "Next: remove the cause of the failure" in said and "start the consumers" not in said
+    assert not [name for name in controller.files() if "lease" in name]
+
+
+@pytest.mark.parametrize("commit", [{}, {"changed": True}, {"failed": True, "msg": "no broker answers"}])
+def test_a_play_that_ignores_errors_does_not_read_back_what_was_not_committed(runs, commit):
+    its = {"__common_commit": commit}
+    name = "Verify what is committed by the records beside every offset"
+    assert runs("roles/common/tasks/read_back.yml", name, **its) is not commit.get("failed", False)
+
+
+@pytest.mark.parametrize(
+    ("words", "has_failed", "moved"),
+    [
+        (["--check"], False, ["billing", "late"]),  # a dry run has committed nothing
+        ([], False, ["billing"]),
+        ([], True, []),  # a play that ignores errors
+    ],
+)
+def test_a_cut_over_names_the_groups_whose_consumers_may_start(controller, words, has_failed, moved):
+    groups = {"billing": (0, {}), "late": (1, {}), "blocked": (0, {"blocked": 1}), "kept": (0, {}), "in_use": (0, {})}
+    its = {
+        "__common_readiness": {
+            "readiness": [
+                {"group": name, "not_committed": count, "verdicts": {"exact": 1, **verdicts}}
+                for name, (count, verdicts) in groups.items()
+            ]
+        },
+        "__common_commit": {"kept_groups": ["kept"], "active_groups": ["in_use"]},
+        "__common_failed": has_failed,
+        **yaml.safe_load((ROOT / "roles/common/tasks/cut_over.yml").read_text())[0]["vars"],
+    }
+    task = {"name": "Say", "ansible.builtin.debug": {"msg": "moved: {{ __common_moved | sort | join(',') }};"}}
+    playbook = controller.directory / "moved.json"
+    play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "vars": its, "tasks": [task]}
+    playbook.write_text(json.dumps([play]))
+    assert f"moved: {','.join(moved)};" in done(controller.run(str(playbook), *words)).output
+
+
 @pytest.mark.parametrize(
     "written, active_groups, has_plan, verified",
     [
@@ -123,3 +174,57 @@ def test_the_status_needs_no_directory_that_a_dry_run_does_not_make(check):
     status = task["streamshift.kafka.kafka_group_readiness"]["status"].strip("{} ")
     path = evaluated(status, __write_to="new", omit="omitted", ansible_check_mode=check)
     assert path == ("omitted" if check else "new/status.json")
+
+
+@pytest.mark.parametrize("directory", [None, "kafka-migrations/onprem-to-cloud", "/srv/billing"])
+def test_the_status_prints_a_command_with_this_inventory_and_this_directory(controller, directory):
+    """Whoever copies it works on the clusters, and with the files, that the status is about."""
+    (look,) = [
+        play for play in yaml.safe_load((ROOT / "playbooks/migration_status.yml").read_text()) if "hosts" in play
+    ]
+    task = named("playbooks/migration_status.yml", "Show what to do next")
+    given = {"migration_status_source": "onprem", "migration_status_destination": "cloud"}
+    given |= {} if directory is None else {"group_migration_directory": directory}
+    play = {"hosts": "cloud", "gather_facts": False, "vars": {**look["vars"], **task["vars"]}}
+    play["tasks"] = [{"name": "Show", "ansible.builtin.debug": {"msg": "{{ __how }}"}}]
+    playbook = controller.directory / "status.json"
+    playbook.write_text(json.dumps([play]))
+    output = done(controller.run(str(playbook), "-e", json.dumps(given))).output
+    (said,) = re.findall(r"NAME -i (\S+) .*group_migration_destination=cloud(.*), and the groups", output)
+    assert (ROOT / said[0]).resolve() == controller.inventory.resolve()
+    assert said[1] == (" -e group_migration_directory=/srv/billing" if directory == "/srv/billing" else "")
+
+
+def test_the_commands_of_a_run_book_take_the_variables_that_rounds_were_given(controller):
+    role = ROOT / "roles/group_migration"
+    (task, *_others) = yaml.safe_load((role / "tasks/runbook.yml").read_text())
+    written = {"name": "Write", **{name: task[name] for name in ("ansible.builtin.copy",)}}
+    its = {"groups": ["billing"], "interval": 60, "run_for": 600, "rollback_all": True, "phase": "plan"}
+    its |= {"source": "onprem", "destination": "cloud", "idle_wait": 0}
+    given = {f"group_migration_{name}": value for name, value in its.items()}
+    play = {"hosts": "cloud", "gather_facts": False, "tasks": [written]}
+    play["vars_files"] = [str(role / "defaults/main.yml"), str(role / "vars/main.yml")]
+    playbook, wave = controller.directory / "book.json", controller.directory / "wave"
+    wave.mkdir()
+    playbook.write_text(json.dumps([play]))
+    done(controller.run(str(playbook), "-e", json.dumps({**given, "group_migration_directory": str(wave)})))
+    book = f"@{wave}/runbook.json"
+    assert "cannot connect" in failed(controller.run("streamshift.kafka.migrate_groups", "-e", book))
+    assert "there is no receipt file" in failed(controller.run("streamshift.kafka.rollback", "-e", book))
+
+
+@pytest.mark.parametrize("tagged", ["at the block", "at the task"])
+def test_the_play_of_the_page_about_waves_cuts_over_with_its_tag(controller, tagged):
+    """The tasks of an included role inherit no tag of the task that includes it: they are left out without a word."""
+    (text,) = re.findall(r"```yaml\n(- name: Move billing\n.*?)```", (ROOT / "docs/waves.md").read_text(), re.DOTALL)
+    (play,) = yaml.safe_load(text)
+    (block,) = play["tasks"]
+    if tagged == "at the task":
+        (task,) = [task for task in block["block"] if "ansible.builtin.include_role" in task]
+        task |= {"tags": block.pop("tags")}
+        task["ansible.builtin.include_role"] |= {"apply": {"tags": task["tags"]}}
+    inventory = json.loads(controller.inventory.read_text())
+    controller.inventory.write_text(json.dumps({**inventory, "billing": {"hosts": {}}}))
+    playbook = controller.directory / "wave.json"
+    playbook.write_text(json.dumps([play]))
+    assert "cannot connect" in failed(controller.run(str(playbook), "--tags", "billing"))

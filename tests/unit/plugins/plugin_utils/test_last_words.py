@@ -23,6 +23,10 @@ APPLY = (
     "-e group_migration_plan_digest=4b82. If groups have moved since, run it without -e group_migration_phase=plan, "
     "which makes a new plan and commits that."
 )
+FAILED = {"failed": True, "msg": "no broker answers"}
+REMEDY = "remove the cause of the failure, and run the same command again."
+AGAIN = f"{REMEDY} Until it succeeds, do not start consumers at the destination."
+MOVED = {"not_ready": ["billing"], "not_started": ["billing", "web"]}  # by another tool, after the commit
 SKIPPED = {"changed": False, "skipped": True}
 
 
@@ -47,10 +51,9 @@ def words(phase="migrate", *, destination="cloud", returns=False, refused=False,
         "_common_plan_options": {"group_map": []} if called["moves"] else {},
         "_common_commit_options": {"on_blocked": "fail" if called["fails_on_blocked"] else "skip_group"},
         "group_migration_verify": "anchors" if called["verifies"] else "none",
-        "ansible_check_mode": called["dry_run"],
     }
     results = {step.replace("_", " "): result for step, result in more.items()}
-    run = RunOutcome(results, phase, *places("onprem", destination, returns=returns))
+    run = RunOutcome(results, phase, *places("onprem", destination, returns=returns), dry_run=called["dry_run"])
     return LastWords(run, variables, refused)
 
 
@@ -129,6 +132,18 @@ def test_a_value_with_a_blank_is_given_whole():
             words("sync", commit=COMMITTED, readiness={"not_ready": []}),
             "stop the consumers at the source, and run the same command with -e group_migration_phase=cut_over.",
         ),
+        # Of a play that ignores errors.
+        (words(commit=FAILED), AGAIN),
+        (words(commit=COMMITTED, read_back=FAILED), AGAIN),
+        (words("plan", plan=FAILED), AGAIN),
+        (words(commit=FAILED, destination="onprem"), f"{REMEDY} Until it succeeds, do not start consumers."),
+        (
+            words("cut_over", commit={**COMMITTED, "may_start": ["billing", "web"]}, readiness=MOVED),
+            (
+                "look at what is left out. Then start the consumers at the destination. Do not start those of billing. "
+                f"{BACK}"
+            ),
+        ),
         (words("sync", commit=COMMITTED, source_lost=True), f"start the consumers at the destination. {BACK}"),
     ],
 )
@@ -173,6 +188,11 @@ def test_groups_in_use_at_the_source_are_named():
     assert "group-19" in words(snapshot={"skipped_groups": many}).left_out()[0]
     assert "group-20" not in words(snapshot={"skipped_groups": many}).left_out()[0]
     assert words(snapshot={"skipped_groups": []}).left_out() == []
+
+
+def test_groups_that_another_tool_has_moved_after_the_commit_are_named():
+    (line,) = words("cut_over", commit={**COMMITTED, "may_start": ["billing", "web"]}, readiness=MOVED).left_out()
+    assert line.startswith("billing: the committed offset at the destination is not the planned one any more")
 
 
 def test_whoever_asks_only_for_results_needs_no_variable():

@@ -150,3 +150,34 @@ def test_handlers_read_numbers_and_lines():
     assert told["failure"] is None and told["left_out"] == []
     nothing = RunOutcome({}).told()
     assert (nothing["digest"], nothing["written"], nothing["verdicts"]) == (None, 0, {})
+
+
+# web has started meanwhile, and consumed; audit is blocked; another tool has moved billing.
+LOOKED = {"not_ready": ["audit", "billing", "web"], "not_started": ["audit", "billing", "stock"]}
+SET = {"written": 3, "may_start": ["billing", "stock", "web"]}
+
+
+@pytest.mark.parametrize(
+    ("results", "started"),
+    [
+        ({"commit": SET}, ["billing", "stock", "web"]),
+        ({"commit": SET, "readiness": {"not_ready": [], "not_started": ["billing"]}}, ["billing", "stock", "web"]),
+        ({"commit": SET, "readiness": LOOKED}, ["stock", "web"]),
+        ({"commit": SET, "read back": FAILED}, []),
+        ({"commit": SET, "readiness": LOOKED, "refused": {"failed": True, "msg": "billing"}}, []),
+    ],
+)
+def test_no_consumer_is_told_to_start_where_the_run_itself_says_that_it_must_not(results, started):
+    assert RunOutcome(results, "cut_over").told()["may_start"] == started
+
+
+def test_groups_that_another_tool_has_moved_after_the_commit_are_left_out():
+    outcome = RunOutcome({"commit": SET, "readiness": LOOKED}, "cut_over")
+    (line,) = outcome.left_out
+    assert line.startswith("billing: the committed offset at the destination is not the planned one any more")
+    assert "Do not start the consumers: records may be skipped." in line
+    assert outcome.left_alone == {"billing": [line]}
+    assert outcome.has_news  # what handlers have read of a run before is not true any more
+    # A dry run has committed nothing, so that no group is where it would be set to.
+    dry = RunOutcome({"commit": SET, "readiness": LOOKED}, "cut_over", dry_run=True)
+    assert (dry.left_out, dry.told()["may_start"]) == ([], SET["may_start"])
