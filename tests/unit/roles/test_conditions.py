@@ -199,7 +199,7 @@ def test_the_commands_of_a_run_book_take_the_variables_that_rounds_were_given(co
     role = ROOT / "roles/group_migration"
     (task, *_others) = yaml.safe_load((role / "tasks/runbook.yml").read_text())
     written = {"name": "Write", **{name: task[name] for name in ("ansible.builtin.copy",)}}
-    its = {"groups": ["billing"], "interval": 60, "run_for": 600, "rollback_all": True, "phase": "plan"}
+    its = {"groups": ["billing"], "interval": 60, "run_for": 600, "phase": "plan"}
     its |= {"source": "onprem", "destination": "cloud", "idle_wait": 0}
     given = {f"group_migration_{name}": value for name, value in its.items()}
     play = {"hosts": "cloud", "gather_facts": False, "tasks": [written]}
