@@ -20,7 +20,7 @@ description:
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster,
-   streamshift.kafka._selection]
+   streamshift.kafka._selection, streamshift.kafka._selection.topics]
 options:
   state:
     description:
@@ -41,7 +41,8 @@ options:
         offsets and has consumed since.
       - With O(state=restored), the module fails if a new group of the receipt was renamed as well, because both names
         would consume the same records. Roll back the later rename first. It also fails if a rollback of the new groups with
-        M(streamshift.kafka.kafka_offset_commit), which comes next, would be refused, or would leave one of them.
+        M(streamshift.kafka.kafka_offset_commit), which comes next, would be refused, or would leave one of them. The file must
+        exist then.
     type: path
   removed:
     description:
@@ -54,6 +55,9 @@ options:
       - With O(state=restored), names of the groups to restore. O(exclude_group_patterns) does not apply to them. The
         module leaves a group alone that is not in O(removed), or that was restored before.
       - Set O(groups) or O(group_patterns), unless O(everything=true).
+      - O(topics), O(topic_patterns) and O(exclude_topic_patterns) select groups that had committed offsets on these topics. The
+        module restores a group as a whole, so it fails if O(receipt) says that a new group has got a topic that is not
+        selected, and would stay. It leaves out only topics that are not selected and were deleted and created again since.
   everything:
     description: With O(state=restored), whether to restore everything in O(removed).
     type: bool
@@ -168,6 +172,12 @@ from ..module_utils._module.frame import Module
 from ..module_utils._module.migration_directory import to_undo
 
 
+def _check_restores(params: dict[str, t.Any]) -> None:
+    files.check_exists(params["removed"], "removed groups")
+    if params["receipt"] is not None:
+        files.check_exists(params["receipt"], "receipt")
+
+
 def remove(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["removed"]
@@ -175,7 +185,7 @@ def remove(module: Module) -> dict[str, t.Any]:
         params,
         lambda: options.check_not_negative(params, "idle_wait"),
         lambda: options.rollback_selection(params),
-        (lambda: files.check_exists(path, "removed groups")) if params["state"] == "restored" else None,
+        (lambda: _check_restores(params)) if params["state"] == "restored" else None,
         lambda: files.check_writable(path),
     )
     selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")
@@ -204,7 +214,7 @@ def remove(module: Module) -> dict[str, t.Any]:
 def main() -> None:
     spec = {
         **options.cluster_spec("cluster"),
-        **options.group_selection_spec(),
+        **options.selection_spec(),
         **options.spec_of(use_case.RemovalOptions),
         "state": {"type": "str", "choices": ["removed", "restored"], "default": "removed"},
         **options.optional("path", "plan", "receipt"),

@@ -91,6 +91,13 @@ options:
       the same directory have committed.
     type: bool
     default: false
+  removed:
+    description:
+      - With O(state=rolled_back), path of the file of M(streamshift.kafka.kafka_group_removal), which need not exist. Set it to
+        roll back a rename.
+      - The module then refuses to take offsets from a new group if its old group neither has any nor is in the file, because
+        no group would have them after that.
+    type: path
   report:
     description:
       - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written for O(plan). Offsets that
@@ -371,7 +378,7 @@ import typing as t
 from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import own_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
-from ..module_utils._model import offset_formats, plan, receipt
+from ..module_utils._model import offset_formats, plan, receipt, removed
 from ..module_utils._model.errors import InvalidFile, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
@@ -428,6 +435,14 @@ def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:
     return frozenset(group.group for group in groups if group.is_returned)
 
 
+def _gone(path: str | None) -> frozenset[str] | None:
+    """The groups that a rename has removed and nobody has made again; None if they are of no concern."""
+    if path is None:
+        return None
+    gone = files.parsed(path, removed.from_json)
+    return frozenset(gone.gone() if gone else ())
+
+
 def _check_rollback(params: dict[str, t.Any]) -> None:
     options.check_unused(params, "a rollback rests on the receipt alone", "plan_digest", "snapshot", "report")
     files.check_exists(params["receipt"], "receipt")
@@ -481,8 +496,9 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
             returned = _returned(recorded, path)
             selection, notes = to_undo(selection, recorded, path)
-            outcome, standing_count = use_case.roll_back(recorded, selection, cluster, policies, writer, returned), None
-            may_start = []
+            gone = _gone(params["removed"])
+            outcome = use_case.roll_back(recorded, selection, cluster, policies, writer, returned, gone)
+            standing_count, may_start = None, []
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
@@ -502,7 +518,7 @@ def main() -> None:
         **options.spec_of(CommitOptions),
         **options.cluster_spec("source", required=False),
         "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
-        **options.optional("path", "plan", "snapshot", "report"),
+        **options.optional("path", "plan", "snapshot", "report", "removed"),
         "plan_digest": {"type": "str"},
         "receipt": {"type": "path", "required": True},
         "everything": {"type": "bool", "default": False},

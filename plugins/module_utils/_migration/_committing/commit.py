@@ -166,11 +166,13 @@ def roll_back(
     options: CommitOptions,
     save: Save | None,
     returned: t.Collection[str] = (),
+    gone: t.Collection[str] | None = None,
 ) -> CommitOutcome:
     """Restore what was committed before, removing commits and groups that were not there. As commit() otherwise.
 
     :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
     :param returned: the groups that a return has set at the source since, for messages.
+    :param gone: of a rename, the removed groups that can be made again; None does not look whether old groups are there.
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
@@ -188,6 +190,9 @@ def roll_back(
     with writing.members_first(destination, lambda: moving, found, options.on_active_group):
         entries, kept = rollback.without_kept(chosen.entries, current, *policies, cluster, returned, never_joined)
     wanted = {**lacking, **rollback.targets(entries, readings)}
+    if gone is not None:
+        taken = wanted.keys() & current.keys()
+        _check_old_groups([entry for entry in entries if entry.key in taken], gone, destination)
     restored = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, restored) if restored else {}
     notes = [
@@ -219,6 +224,13 @@ def roll_back(
     back = [entry for entry in restorable if entry.key in writes.set or current.get(entry.key) == entry.before]
     finished = _restore(destination, writes.set, receipt, back, found.keys() - busy.keys(), save)
     return dataclasses.replace(outcome, receipt=finished)
+
+
+def _check_old_groups(entries: t.Collection[ReceiptEntry], gone: t.Collection[str], destination: Connection) -> None:
+    """Raise Refused where a rollback of these entries would leave offsets to no group; gone: see roll_back()."""
+    old = {origin.group for entry in entries for origin in entry.origins}.difference(gone)
+    having = {name for name, reading in writing.read_named_groups(destination, old).items() if reading.offsets}
+    rollback.check_old_groups(entries, having.union(gone), str(destination))
 
 
 def _restore(

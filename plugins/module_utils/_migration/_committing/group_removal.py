@@ -19,6 +19,7 @@ from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
 from ..._model.progress import first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
+from ..._model.records import TopicPartition
 from ..._model.removed import Removed
 from ..._model.selection import Selection
 from ..._model.visible_text import group_partition, visible_name
@@ -123,21 +124,61 @@ def remove_old_groups(
 
 
 def _check_new_groups_go(
-    receipt: Receipt, selection: Selection | None, cluster: Connection, options: RemovalOptions
+    receipt: Receipt,
+    selection: Selection | None,
+    gone: t.Collection[str],
+    names: t.Collection[str],
+    cluster: Connection,
+    options: RemovalOptions,
 ) -> None:
-    """Raise Refused where the rollback would leave a new group: it would consume the same records as its old one."""
+    """Raise Refused where the rollback would leave a new group: it would consume the same records as its old one.
+
+    gone: all removed groups. names: those of them that are made again.
+    """
     policies = CommitOptions(
         on_rewind=OnRewind.REWIND if options.on_rewind == OnRewind.REWIND else OnRewind.KEEP,
         on_advance=OnAdvance.ADVANCE if options.on_advance == OnAdvance.ADVANCE else OnAdvance.KEEP,
         on_active_group=options.on_active_group,
         idle_wait=0.0,  # the rollback itself reads twice
     )
-    outcome = roll_back(receipt, selection, cluster, policies, None)
+    outcome = roll_back(receipt, selection, cluster, policies, None, gone=gone)
+    _check_all_topics_go(receipt, selection, names, cluster)
     current = {key: now for key, now in outcome.before.items() if now is not None}
     alone = current.keys() - outcome.set.keys()
     kept = [entry for entry in receipt.entries if entry.key in alone and rollback.is_to_move(entry, current)]
     if kept:
         raise _beside_new_groups(kept, current, policies, cluster)
+
+
+def _check_all_topics_go(
+    receipt: Receipt, selection: Selection | None, names: t.Collection[str], cluster: Connection
+) -> None:
+    """Raise Refused where new groups would stay because they have got topics of these old groups that are not selected."""
+    chosen = {entry.key for entry in rollback.choose(receipt, selection, str(cluster)).entries}
+    others = [
+        (entry, origin)
+        for entry in receipt.entries
+        for origin in entry.origins
+        if origin.group in names and entry.key not in chosen
+    ]
+    current = commits_of(writing.read_named_groups(cluster, {entry.group for entry, _origin in others}))
+    stays = sorted(
+        {
+            f"{visible_name(entry.group)} has {entry.partition.topic} of {visible_name(origin.group)}"
+            for entry, origin in others
+            if entry.key in current and rollback.is_to_move(entry, current)
+        }
+    )
+    if stays:
+        raise Refused(
+            f"the removed groups would be made again beside new groups that stay: {first_of(stays, _NAMED)}",
+            cluster=str(cluster),
+            why="a removed group comes back with all of its topics, not all of them are selected, and both would consume the "
+            "same records",
+            remedy=f"select all topics of these groups by {option_name('topics')}, {option_name('topic_patterns')} and "
+            f"{option_name('exclude_topic_patterns')}; or leave these groups out, and they go on by their new names",
+            kind=FailureKind.INVALID_OPTION,
+        )
 
 
 def _beside_new_groups(
@@ -199,29 +240,35 @@ def restore_old_groups(
     The new groups are rolled back afterwards, by roll_back(). What would refuse that, or leave a new group beside its old
     one, is refused here.
 
-    :param selection: which groups; None for all. One that is not in the file was not removed, and is left alone.
+    :param selection: which groups; None for all. One that is not in the file was not removed, and is left alone. Topics select
+        the groups that had committed on them, which are made again as a whole; only a topic that was created again is left out.
     :param receipt: which new groups they became. Where these were renamed as well, the later rename is rolled back first.
     """
     name = str(cluster)
     identity = check_cluster("file of removed groups", removed.identity, cluster, correct_file())
     gone = removed.gone()
-    names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
+    topics = _selected_topics(gone, selection)
+    names = set(topics)
     all_readings = writing.read_named_groups(cluster, gone)
     removable.check_order(
         names, {group for group, reading in all_readings.items() if not reading.exists}, receipt, name
     )
     if receipt is not None:
-        _check_new_groups_go(receipt, selection, cluster, options)
+        _check_new_groups_go(receipt, selection, gone, names, cluster, options)
     readings = {group: reading for group, reading in all_readings.items() if group in names}
     current = commits_of(readings)
+    recreated = removed.traits.recreated(identity.traits)
     was: dict[Key, Target] = {
-        (group, partition): commit for group in sorted(names) for partition, commit in sorted(gone[group].items())
+        (group, partition): commit
+        for group in sorted(names)
+        for partition, commit in sorted(gone[group].items())
+        if partition.topic in topics[group] or partition.topic not in recreated
     }
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
     kept = _kept_by_policies(wanted, readings, options, name)
     staying = {group for group, _partition in kept}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
-    rollback.check_recreated(wanted, removed.traits.recreated(identity.traits), name)
+    rollback.check_recreated(wanted, recreated, name)
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
     notes = rollback.check_bounds(wanted, bounds, name)
     writing.check_write_acls(cluster, wanted, "making the groups again")
@@ -248,6 +295,18 @@ def restore_old_groups(
         save(removed.with_restored(back))
     written.check(cluster, "the groups were made again", "run the same again: what is back already is left alone")
     return outcome
+
+
+def _selected_topics(
+    gone: t.Mapping[str, t.Collection[TopicPartition]], selection: Selection | None
+) -> dict[str, set[str]]:
+    """The selected ones of the topics on which removed groups had committed, by group; no group without any."""
+    topics = {name: {partition.topic for partition in partitions} for name, partitions in gone.items()}
+    if selection is None:
+        return topics
+    chosen = selection.topics_of({name: gone[name] for name in selection.select_groups(gone).names if name in gone})
+    selected = {name: topics[name].intersection(of_group.names) for name, of_group in chosen.items()}
+    return {name: of_group for name, of_group in selected.items() if of_group}
 
 
 def _kept_by_policies(

@@ -10,7 +10,7 @@ import typing as t
 
 from ..._control.positions import Bounds
 from ..._model.choosing import Holder
-from ..._model.errors import InvalidInput
+from ..._model.errors import InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_of, raise_any
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
@@ -22,7 +22,7 @@ from ..._model.progress import counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
-from ..._model.visible_text import group_partition
+from ..._model.visible_text import group_partition, visible_name
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -165,6 +165,32 @@ def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], clu
         )
         for key in sorted(wanted)
         if key[1].topic in recreated
+    )
+
+
+def check_old_groups(entries: t.Iterable[ReceiptEntry], having: t.Container[str], cluster: str) -> None:
+    """Raise Refused where an offset would be taken from a new group, and its old group has none: nobody would have it then.
+
+    having: the old groups that have committed offsets, or get them back.
+    """
+    lacking = values_by_key(
+        (entry.group, origin.group)
+        for entry in entries
+        for origin in entry.origins
+        if origin.group not in having and origin.group != entry.group
+    )
+    raise_any(
+        Refused(
+            f"the group got its offsets from {old}, which has none now: after a rollback, neither would have them",
+            cluster=cluster,
+            group=group,
+            why="they have expired, or it was removed, and removed.json does not have it",
+            remedy="if a rename has removed it, restore removed.json from history/ or from a backup. Otherwise leave it out of "
+            f"the rollback, and let the consumers go on as {visible_name(group)}",
+            kind=FailureKind.FILE_MISSING,
+        )
+        for group, names in sorted(lacking.items())
+        for old in [first_names(sorted({*names}), _GROUPS_SHOWN)]
     )
 
 

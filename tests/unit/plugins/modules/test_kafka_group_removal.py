@@ -97,3 +97,19 @@ def test_options_that_cannot_be_meant_are_refused(removal, tmp_path, options, to
 def test_without_a_file_there_is_nothing_to_restore(removal):
     message = removal(state="restored", groups=["billing"])["msg"]
     assert "there is no removed groups file" in message and "estore g.json from a backup" in message
+
+
+def test_without_the_receipt_that_rolls_the_new_groups_back_no_group_is_restored(removal, tmp_path):
+    """It would be there beside its new group, which the next task cannot roll back."""
+    saved(tmp_path / "g.json", removed.to_json(REMOVED))
+    for check in (True, False):
+        message = removal(check=check, state="restored", groups=["billing"], receipt=str(tmp_path / "r.json"))["msg"]
+        assert "there is no receipt file" in message and "restore r.json from a backup" in message
+    assert not hasattr(removal, "asked")
+
+
+def test_topics_are_selected_as_for_the_rollback_that_follows(removal, tmp_path):
+    saved(tmp_path / "g.json", removed.to_json(REMOVED))
+    removal(state="restored", groups=["billing"], topics=["orders"], exclude_topic_patterns=["parcels"])
+    assert removal.asked[1] == Selection(groups=("billing",), topics=("orders",), exclude_topic_patterns=("parcels",))
+    assert "topics selects what is rolled back, and state is removed" in removal(topics=["orders"])["msg"]

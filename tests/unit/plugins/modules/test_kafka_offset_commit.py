@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOutcome
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import NOT_LOOKED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit
@@ -147,6 +148,25 @@ def test_a_rollback_needs_a_selection_or_everything(commit, tmp_path):
     assert not commit(state="rolled_back", groups=["billing"]).get("failed")
     recorded, selection, *_rest = commit.asked
     assert recorded == written(3) and selection.groups == ("billing",)
+
+
+@pytest.mark.parametrize(
+    ("groups", "gone"),
+    [
+        (None, frozenset()),
+        ((RemovedGroup("shop", "classic", False), RemovedGroup("till", "classic", True)), frozenset({"shop"})),
+    ],
+    ids=["no file", "one of two was restored"],
+)
+def test_the_rollback_of_a_rename_knows_which_old_groups_can_be_restored(commit, tmp_path, groups, gone):
+    saved(tmp_path / "r.json", receipt.to_json(written(3)))
+    path = tmp_path / "removed.json"
+    if groups is not None:
+        saved(path, removed.to_json(Removed("id", groups)))
+    commit(state="rolled_back", groups=["billing"], removed=str(path))
+    assert commit.asked[-1] == gone
+    commit(state="rolled_back", groups=["billing"])
+    assert commit.asked[-1] is None  # of a migration, they are on another cluster
 
 
 @pytest.mark.parametrize("state", ["committed", "rolled_back"])

@@ -6,11 +6,14 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import group_removal as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import roll_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
     RemovalOptions,
     remove_old_groups,
     restore_old_groups,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -18,7 +21,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotAuthorized,
     Refused,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    Commits,
+    CommittedOffset,
+    GroupReading,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
@@ -356,6 +363,84 @@ def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
     for name in ("new-shipping", "shipping"):
         restored = restore_old_groups(cluster.saved, Selection(groups=(name,)), HERE, NOW, cluster.save, receipt)
         assert restored.groups == [name]
+
+
+SHOP: Commits = {P0: CommittedOffset(5), TopicPartition("parcels", 0): CommittedOffset(7)}
+SPLIT = Receipt(
+    "id",
+    tuple(
+        ReceiptEntry(group, partition, None, SHOP[partition], SHOP[partition], (Origin("shop", partition),))
+        for group, partition in zip(("billing", "delivery"), SHOP, strict=True)
+    ),
+)
+PATTERNS = {
+    "topics by name": {"topics": ("orders",)},
+    "topics by pattern": {"topic_patterns": ("ord.*",)},
+    "excluded topics": {"exclude_topic_patterns": ("parcels",)},
+}
+
+
+@pytest.fixture
+def split(cluster):
+    """Shop was split into billing and delivery, and removed; so was another group, which consumed none of its topics."""
+    cluster.groups = {"billing": {P0: SHOP[P0]}, "delivery": {key: at for key, at in SHOP.items() if key != P0}}
+    other = {TopicPartition("payments", 0): CommittedOffset(3)}
+    readings = [
+        GroupReading(name, True, "Empty", "classic", "", at) for name, at in {"shop": SHOP, "till": other}.items()
+    ]
+    cluster.saved = Removed("id").with_removed(readings)
+    return cluster
+
+
+@pytest.mark.parametrize("topics", PATTERNS.values(), ids=PATTERNS.keys())
+def test_an_old_group_does_not_come_back_for_some_of_its_topics_beside_the_new_group_of_the_others(split, topics):
+    chosen = Selection(groups=("shop",), **topics)
+    for save in (None, split.save):
+        with pytest.raises(Refused, match=r"new groups that stay: delivery has parcels of shop: .* Select all topics"):
+            restore_old_groups(split.saved, chosen, HERE, NOW, save, SPLIT)
+    assert split.done == [] and "shop" not in split.groups
+    del split.groups["delivery"]  # it was never started, and has expired
+    restore_old_groups(split.saved, chosen, HERE, NOW, split.save, SPLIT)
+    assert split.groups["shop"] == SHOP
+
+
+def test_with_topics_only_the_removed_groups_that_consumed_them_come_back(split):
+    chosen = Selection(group_patterns=(".*",), topics=("orders", "parcels"))
+    assert restore_old_groups(split.saved, chosen, HERE, NOW, split.save, SPLIT).groups == ["shop"]
+    assert set(split.saved.gone()) == {"till"}
+
+
+def test_a_removed_group_comes_back_without_a_topic_that_was_created_again_and_is_left_out(cluster, monkeypatch):
+    identities = known_by_id(monkeypatch, lambda _connection: "id")
+    identities.traits["id"] = Traits(topic_ids={"orders": "first", "parcels": "first"})
+    reading = GroupReading("shop", True, "Empty", "classic", "", SHOP)
+    removed = Removed("id").with_removed([reading]).noting(identities.traits["id"])
+    identities.traits["id"] = Traits(topic_ids={"orders": "first", "parcels": "second"})
+    cluster.groups = {"billing": {P0: SHOP[P0]}}
+    with pytest.raises(Refused, match="parcels.* created again .* Leave the topic out by exclude_topic_patterns"):
+        restore_old_groups(removed, Selection(groups=("shop",)), HERE, NOW, cluster.save, SPLIT)
+    chosen = Selection(groups=("shop",), exclude_topic_patterns=("parcels",))
+    assert restore_old_groups(removed, chosen, HERE, NOW, cluster.save, SPLIT).groups == ["shop"]
+    assert cluster.groups["shop"] == {P0: SHOP[P0]} and cluster.saved.gone() == {}
+
+
+def test_a_rollback_leaves_the_only_group_that_has_the_offsets_of_a_removed_one(cluster):
+    """Where removed.json is lost, or does not have the old group, which nobody could make again then."""
+    receipt = Receipt("id", (became("billing", P0), became("billing", P1), became("shipping", P0)))
+    options = CommitOptions(idle_wait=0)
+    del cluster.groups["billing"]
+    told = "group new-billing: the group got its offsets from billing, which has none now: .* restore removed.json from hist"
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=told):
+            roll_back(receipt, None, HERE, options, save, gone=())
+        with pytest.raises(Refused, match=told):
+            restore_old_groups(Removed("id"), None, HERE, NOW, save, receipt)
+    assert cluster.done == []
+    roll_back(receipt, None, HERE, options, None, gone={"billing"})  # it would be made again, in a dry run
+    roll_back(receipt, Selection(groups=("shipping",)), HERE, options, cluster.save, gone=())  # a clone
+    assert set(cluster.groups) == {"new-billing", "shipping"}
+    del cluster.groups["new-billing"]  # nothing of it is left to lose
+    assert roll_back(receipt, None, HERE, options, cluster.save, gone=()).set == {}
 
 
 def test_a_file_of_another_cluster_is_refused(cluster):
