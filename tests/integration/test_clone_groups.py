@@ -1,9 +1,9 @@
-"""What the role group_clone does where a group is blocked; the way that goes well is extensions/molecule/clone_groups."""
+"""What the role group_clone does where a group is blocked, or a file is lost; extensions/molecule/clone_groups goes well."""
 
 import pytest
 
-from testbed.clients import commit, committed, list_groups
-from tests.support.numbered import topic_with_metadata
+from testbed.clients import commit, committed, delete_groups, list_groups
+from tests.support.numbered import numbered_topic, topic_with_metadata
 from tests.support.playbooks import Controller, done, failed
 
 
@@ -46,3 +46,48 @@ def test_a_group_that_is_blocked_ends_the_run_or_is_left_as_it_is(source, orders
     back = done(controller.clone_groups(playbook="rollback", **rename | {"groups": [fine]}))
     assert f"Removed groups made again: {fine}." in back.output
     assert groups(source, orders) == there and committed(source, fine) == {(orders, 0): (9, "")}
+
+
+def test_a_rename_whose_files_are_lost_in_part_is_not_rolled_back_in_part(source, orders, controller):
+    new, before = f"{orders}-v2", committed(source, orders)
+    rename = {"groups": [orders], "group_map": [{"name": orders, "to": new}], "remove_source_groups": True}
+    done(controller.clone_groups(**rename))
+    files = controller.directory / "kafka-clones" / "onprem"
+    told = {"removed": f"got its offsets from {orders}, which has none now", "receipt": "there is no receipt file"}
+    for name, why in told.items():
+        (files / f"{name}.json").rename(files / "aside")
+        for words in (["--check"], []):
+            output = failed(controller.clone_groups(*words, playbook="rollback", **rename))
+            assert why in output and "history/" in output, output
+            assert (groups(source, orders), committed(source, new)) == ([new], before)
+        (files / "aside").rename(files / f"{name}.json")
+    done(controller.clone_groups("--check", playbook="rollback", **rename))
+    done(controller.clone_groups(playbook="rollback", **rename))
+    assert (groups(source, orders), committed(source, orders)) == ([orders], before)
+
+
+def test_an_old_group_that_was_split_comes_back_only_if_all_of_its_new_ones_go(source, orders, controller):
+    parcels = f"{orders}-parcels"
+    numbered_topic(source, parcels, 20)
+    commit(source, orders, {(parcels, 0): 7})
+    before = committed(source, orders)
+    billing, delivery = f"{orders}-billing", f"{orders}-delivery"
+    to = [{"name": orders, "to": new, "topics": [topic]} for new, topic in ((billing, orders), (delivery, parcels))]
+    split = {"groups": [orders], "group_map": to, "remove_source_groups": True}
+    done(controller.clone_groups(**split))
+    output = failed(controller.clone_groups(playbook="rollback", **split, topics=[orders]))
+    assert f"{delivery} has {parcels} of {orders}" in output and "by group_clone_topics, " in output
+    assert groups(source, orders) == [billing, delivery]
+    done(controller.clone_groups(playbook="rollback", **split, topics=[orders, parcels]))
+    assert (groups(source, orders), committed(source, orders)) == ([orders], before)
+
+
+def test_a_renamed_group_that_was_never_started_gets_its_expired_offsets_again(source, orders, controller):
+    new, before = f"{orders}-v2", committed(source, orders)
+    rename = {"groups": [orders], "group_map": [{"name": orders, "to": new}], "remove_source_groups": True}
+    done(controller.clone_groups(**rename))
+    delete_groups(source, [new])  # as if its offsets had expired
+    assert "Otherwise set group_clone_on_rewind to rewind" in failed(controller.clone_groups(**rename))
+    done(controller.clone_groups("--check", **rename, on_rewind="rewind"))
+    done(controller.clone_groups(**rename, on_rewind="rewind"))
+    assert (groups(source, orders), committed(source, new)) == ([new], before)

@@ -117,7 +117,7 @@ def decide_commit(
 
     def look_at_source() -> None:
         producers.look(may_start)
-        watch.look(planned.set, settled)
+        watch.look(planned.set, settled, _given(entries, known))
 
     is_second = earlier.shows(found[name] for name in {*names, *watched})
     idle_wait = earlier.seconds_left(options.idle_wait) if is_second else options.idle_wait
@@ -173,6 +173,16 @@ def _standing(entries: t.Sequence[PlanEntry], known: Receipt, destination: Conne
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     return _Standing(found, lacking, readings, current, conflicts.confirmed(known, current))
+
+
+def _given(entries: t.Iterable[PlanEntry], known: Receipt) -> set[Key]:
+    """The entries that a run before this one has written as the plan says, and read back."""
+    earlier = known.by_key
+    return {
+        entry.key
+        for entry in entries
+        if (ours := earlier.get(entry.key)) is not None and ours.is_confirmed and ours.written == entry.target
+    }
 
 
 def _renewed(

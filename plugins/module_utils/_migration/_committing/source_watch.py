@@ -89,16 +89,20 @@ class SourceWatch:
         self._policy = on_active_source
         self._last = _SourceLook()
         self._settled: t.Collection[Key] = ()
+        self._given: t.Collection[Key] = ()
         # Inside one cluster, nobody knows which side is meant.
         self._at_source = "" if plan.is_within_one_cluster else " at the source"
         self._at_destination = "" if plan.is_within_one_cluster else " at the destination"
 
-    def look(self, keys: t.Collection[Key], settled: t.Collection[Key] = ()) -> None:
+    def look(self, keys: t.Collection[Key], settled: t.Collection[Key] = (), given: t.Collection[Key] = ()) -> None:
         """Read the groups of the source that became those of these keys. before() asks no cluster then.
 
         settled: keys of groups of which nothing is written, because they have the plan's offsets: they may start as well.
+        given: those of the keys that an earlier run has written as the plan says; inside one cluster, it may have removed the
+        old groups then.
         """
         self._settled = settled
+        self._given = given if self._plan.is_within_one_cluster else ()
         self._last = self._look({*keys, *settled})
 
     def before(self, writes: Writes) -> tuple[Writes, list[str], list[Note]]:
@@ -182,16 +186,18 @@ class SourceWatch:
     def _uses(self, keys: t.Collection[Key], look: _SourceLook) -> dict[str, Use]:
         """The uses of the source groups that became the destination groups of these keys, by the name at the source.
 
-        And of the settled groups, of which missing commits are no use: somebody may have removed the group since.
+        And of the settled groups, of which missing commits are no use: somebody may have removed the group since. Nor is a
+        group that does not exist any more, where only what an earlier run has given is written once more.
         """
         if self._source is None:
             return {}
         written = self._written({*keys, *self._settled})
-        to_write = self._stood(keys)
+        to_write, anew = self._stood(keys), self._stood(set(keys).difference(self._given))
         uses = {}
         for name, offsets in sorted(self._stood({*keys, *self._settled}).items()):
             reading = look.readings[name]
-            stood = {at: offset for at, offset in offsets.items() if name in to_write or at in reading.offsets}
+            is_whole = name in (to_write if reading.exists else anew)
+            stood = {at: offset for at, offset in offsets.items() if is_whole or at in reading.offsets}
             use = _use(_of_written(reading, written), stood)
             if use is not None:
                 members = look.members.get(name) if use.members else None

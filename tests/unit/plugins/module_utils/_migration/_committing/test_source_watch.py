@@ -231,3 +231,32 @@ def test_such_a_group_that_was_removed_at_the_source_since_is_not_in_use(source)
     watch.look(WRITTEN.set, SETTLED)
     assert watch.before(WRITTEN) == (WRITTEN, [], [])
     assert watch.after(WRITTEN.set) == []
+
+
+GIVEN = {("billing-v2", P0), ("shipping", P0)}
+
+
+def test_inside_one_cluster_an_old_group_that_a_rename_has_removed_is_not_in_use(source):
+    """Its new group gets the same offsets once more, because they have expired."""
+    del source.groups["billing"]
+    within = dataclasses.replace(PLAN, destination_id=PLAN.source_id)
+    watch = SourceWatch(ONPREM, within, "fail")
+    watch.look(ALL.set, (), GIVEN)
+    assert watch.before(ALL) == (ALL, [], [])
+    assert watch.after(ALL.set) == []
+    source.groups["billing"] = offsets({P0: 2})  # somebody has started it again
+    with pytest.raises(GroupBusy, match="orders-0 from 5 to 2"):
+        watch.after(ALL.set)
+
+
+@pytest.mark.parametrize(
+    ("destination", "given"),
+    [("onprem-id", GIVEN - {("billing-v2", P0)}), ("cloud-id", GIVEN)],
+    ids=["nobody has given its offsets to the new group yet", "in another cluster, no run removes groups"],
+)
+def test_a_group_that_no_run_can_have_removed_is_missed(source, destination, given):
+    del source.groups["billing"]
+    watch = SourceWatch(ONPREM, dataclasses.replace(PLAN, destination_id=destination), "fail")
+    watch.look(ALL.set, (), given)
+    with pytest.raises(GroupBusy, match="orders-0 from 5 to none"):
+        watch.before(ALL)
