@@ -83,20 +83,18 @@ def log_sizes(connection: Connection, partitions: t.Collection[TopicPartition]) 
 
 
 def usable_bytes(connection: Connection) -> dict[int, int] | None:
-    """Bytes that are free in the log directory with the most room, by broker id.
+    """Bytes that are free in all log directories together, by broker id: as many as a copy of many partitions can fill.
 
     None where a broker does not tell: one before Kafka 3.3, or without ACL CLUSTER DESCRIBE. Brokers and directories
-    that share a disk each tell of all its room.
+    that share a disk each tell of all its room, so that there may be less.
     """
 
     def read(client: AdminClient) -> dict[int, int] | None:
         by_broker = _log_dirs(client, [])
         if by_broker is None:
             return None
-        room = {
-            node: max(directory.usable_bytes for directory in directories) for node, directories in by_broker.items()
-        }
-        return None if min(room.values()) < 0 else room
+        room = {node: [directory.usable_bytes for directory in directories] for node, directories in by_broker.items()}
+        return None if min(map(min, room.values())) < 0 else {node: sum(free) for node, free in room.items()}
 
     return attempt(connection, read)
 

@@ -1,4 +1,8 @@
-"""How large topics are, from what brokers say of their partitions."""
+"""How large topics are, and how much room brokers have, from what they say of their partitions and disks."""
+
+import types
+
+import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import Replicas, TopicLayout
@@ -14,3 +18,18 @@ def test_a_topic_has_as_many_replicas_as_the_partition_with_the_most(monkeypatch
     monkeypatch.setattr(storage, "partition_replicas", lambda _connection, _topics: found)
     layouts = storage.topic_layouts(NOWHERE, ["orders", "returns"])
     assert layouts == {"orders": TopicLayout(3, 3), "returns": TopicLayout(1, 1)}
+
+
+@pytest.mark.parametrize(
+    "free, room",
+    [
+        ({1: [2 << 30, 3 << 30], 2: [1 << 30]}, {1: 5 << 30, 2: 1 << 30}),
+        ({1: [2 << 30, -1], 2: [1 << 30]}, None),
+        (None, None),
+    ],
+)
+def test_partitions_can_fill_all_disks_of_a_broker(monkeypatch, free, room):
+    told = free and {node: [types.SimpleNamespace(usable_bytes=each) for each in its] for node, its in free.items()}
+    monkeypatch.setattr(storage, "attempt", lambda _connection, read: read(None))
+    monkeypatch.setattr(storage, "_log_dirs", lambda _client, _partitions: told)
+    assert storage.usable_bytes(NOWHERE) == room
