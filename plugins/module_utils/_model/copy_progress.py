@@ -38,9 +38,13 @@ _HOST = 63  # characters
 
 
 def begin_anew() -> str:
-    """What to do where a copy cannot go on."""
-    copy = f"give the copy up ({option_name('state: absent')})"
-    return f"begin anew: {copy}, delete or empty the topics that were copied to, and run again"
+    """What to do where a copy cannot go on, to end a remedy. Records of others may be among what was copied, or before it."""
+    return (
+        f"begin anew: give the copy up ({option_name('state: absent')}; with {option_name('remove_topics')}, it deletes the "
+        "topics that it has made, if they hold nothing but what it has copied), and run again. Do not delete or empty a topic "
+        "that holds other records, such as those of producers that have moved: copy to another topic "
+        f"({option_name('topic_map')})"
+    )
 
 
 class Run(t.NamedTuple):

@@ -15,7 +15,6 @@ from .._model.connection import Connection
 from .._model.copy_progress import Progress, begin_anew
 from .._model.errors import LogChanged, Refused
 from .._model.failure_kinds import FailureKind
-from .._model.option_names import option_name
 from .._model.progress import are, counted
 from .._model.records import TopicPartition
 from . import refusals
@@ -69,7 +68,7 @@ def _rebuilt(source: ClusterReader, destination: ClusterReader, backlog_range: B
                 "progress cannot be rebuilt",
                 cluster=str(destination.connection),
                 why=f"what comes next at the source is {backlog_range.source} from offset {progress.position} on",
-                remedy=f"{begin_anew()}; or copy to other topics ({option_name('topic_map')}) from another directory",
+                remedy=begin_anew(),
                 **backlog_range.destination._asdict(),
                 kind=FailureKind.PROGRESS_LOST,
             )

@@ -202,7 +202,8 @@ def _make_missing(
             "this copy was to create the topic, and somebody else has created the topic with other partitions or settings",
             cluster=str(destination),
             topic=others[0],
-            remedy="delete it and run again; or give the copy up, and plan again in another directory",
+            remedy="delete it, if nobody needs its records, and run again; or give the copy up, and copy to another topic "
+            f"({option_name('topic_map')})",
             kind=FailureKind.TOPIC_RECREATED,
         )
     return made, {*(missing.keys() - made.keys()), *(name for name, topic_id in ids.items() if topic_id is not None)}

@@ -231,7 +231,8 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
                 group=name,
                 why="it was started with another directory, and may still run, or the file is lost",
                 remedy="if that process still runs, wait until it has ended; then use its directory, or restore the copy file. "
-                "Only if the file is lost and nothing runs, remove what was copied and this group, and start again",
+                "Only if the file is lost and nothing runs, remove this group, and copy to another topic "
+                f"({option_name('topic_map')}), or delete what was copied if the topic holds nothing else, and start again",
                 kind=FailureKind.FILE_MISSING,
             )
 

@@ -156,8 +156,8 @@ def ends(
                 f"the topic is not empty: it has offsets {log.log_start} to {log.high_watermark}",
                 cluster=str(destination),
                 why="groups cannot distinguish copied records from existing ones",
-                remedy=f"name another topic in {option_name('topic_map')}, empty this one, "
-                f"or set {option_name('append')} to write after what is there, which the groups then skip",
+                remedy=f"name another topic in {option_name('topic_map')}, or set {option_name('append')} to write after what "
+                "is there, which the groups then skip. Empty this one only if nobody needs its records",
                 **partition._asdict(),
                 kind=FailureKind.TOPIC_NOT_EMPTY,
             )

@@ -48,7 +48,7 @@ def known(monkeypatch):
 def test_the_remedy_is_no_second_copy_which_would_be_refused(known):
     with pytest.raises(Refused, match="orders-0 has grown by 50 offsets") as refused:
         known()
-    assert "give the copy up (state: absent)" in str(refused.value) and "another directory" not in str(refused.value)
+    assert "give the copy up (state: absent" in str(refused.value) and "another directory" not in str(refused.value)
 
 
 def test_with_live_it_goes_on_to_the_end_that_was_fixed(known):
@@ -90,7 +90,7 @@ class TestATopicThatHasGotPartitions:
     def test_is_refused_as_grown_where_groups_are_to_be_set_there(self, grown, on_uncommitted):
         with pytest.raises(Refused, match="partition 1: the partition was added since the copy was planned") as refused:
             grown(BEGUN, on_uncommitted)
-        assert "on_uncommitted to ignore" in str(refused.value) and "topic_map" not in str(refused.value)
+        assert "on_uncommitted to ignore" in str(refused.value) and "give the topic_map" not in str(refused.value)
 
     def test_another_name_of_the_topic_is_refused_as_before(self, grown):
         with pytest.raises(Refused, match="planned without orders-0 as new-0.*topic_map"):
