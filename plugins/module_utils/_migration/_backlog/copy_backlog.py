@@ -80,7 +80,12 @@ def copy_backlog(
     if before is None:
         backlog, bounds = planning.plan(snapshot, wanted, source, destination, options)
         notes = unconsumed.after_transactions(wanted, bounds, options.on_uncommitted)
-        notes += others.readers_of_appended(backlog, destination)
+        ours = {
+            entry.key
+            for entry in entries.copy_entries(backlog, wanted, options.on_uncommitted)
+            if entry.offset is not None
+        }
+        notes += others.readers_of_appended(backlog, destination, ours)
     else:
         backlog = before
         wanted, bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)

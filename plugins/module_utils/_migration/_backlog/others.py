@@ -17,6 +17,7 @@ from ..._model.group_state import GroupReading
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, path_option
 from ..._model.progress import first_names, first_of
+from ..._model.receipt import Key
 from ..._model.records import TopicPartition, every_partition
 from ..._model.visible_text import visible_name
 from ..._records.record_counts import RecordCount, count_records
@@ -72,10 +73,10 @@ def _other_copies(backlog: Backlog, destination: Connection) -> list[tuple[str, 
     return sorted(groups.read_groups(destination, others, stable=False).items())
 
 
-def readers_of_appended(backlog: Backlog, destination: Connection) -> list[Note]:
+def readers_of_appended(backlog: Backlog, destination: Connection, ours: t.Collection[Key]) -> list[Note]:
     """A note of the groups that have committed offsets of partitions which the copy appends to: they read what is copied.
 
-    And one of those that the user may not describe.
+    And one of those that the user may not describe. ours: what the migration itself sets, to the copied records.
     """
     appended = {each.destination for each in backlog.ranges if each.copies and each.begin > 0}
     if not appended:
@@ -85,7 +86,8 @@ def readers_of_appended(backlog: Backlog, destination: Connection) -> list[Note]
     reading = [
         f"{visible_name(name)} ({partition}, offset {offsets[partition].offset})"
         for name, offsets in sorted((name, its.offsets) for name, its in readings.items())
-        if (partition := min(appended & offsets.keys(), default=None)) is not None
+        if (partition := min((at for at in appended & offsets.keys() if (name, at) not in ours), default=None))
+        is not None
     ]
     text = (
         "The copy appends to topics of which these groups have committed offsets already. They receive what is copied, too, "

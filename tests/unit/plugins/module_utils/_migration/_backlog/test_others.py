@@ -18,7 +18,7 @@ DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destinati
 def notes(monkeypatch):
     """The notes of a copy of 100 records that begins at this offset of the destination, beside groups that stand here."""
 
-    def notes(begin, start=100, denied=(), **standing):
+    def notes(begin, start=100, denied=(), ours=(), **standing):
         def listed(_connection, surely):
             return [types.SimpleNamespace(group=group) for group in sorted({*standing, *denied})]
 
@@ -33,7 +33,7 @@ def notes(monkeypatch):
         monkeypatch.setattr(others.groups, "list_groups", listed)
         monkeypatch.setattr(others.groups, "read_groups", read)
         copied = BacklogRange(ORDERS, start, 200, ORDERS, begin)
-        return others.readers_of_appended(Backlog("copy", "a", "b", "c", (), (copied,)), DESTINATION)
+        return others.readers_of_appended(Backlog("copy", "a", "b", "c", (), (copied,)), DESTINATION, ours)
 
     return notes
 
@@ -46,6 +46,12 @@ def test_groups_on_the_topic_are_named(notes):
 @pytest.mark.parametrize("begin, start, partition", [(0, 100, ORDERS), (50, 200, ORDERS), (50, 100, PAYMENTS)])
 def test_nobody_else_is(notes, begin, start, partition):
     assert notes(begin, start, billing=partition) == []
+
+
+def test_a_group_that_is_set_to_the_copied_records_itself_is_not(notes):
+    """Its committed offset is replaced; on a partition where it has none at the source, it is left alone."""
+    assert notes(50, ours={("billing", ORDERS)}, billing=ORDERS) == []
+    assert len(notes(50, ours={("billing", PAYMENTS)}, billing=ORDERS)) == 1
 
 
 def test_groups_that_the_user_may_not_describe_are_named_and_refuse_nothing(notes):
