@@ -14,7 +14,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import ClusterIdentity
-from .file_rows import At, Form, read_file, read_row, write_row
+from .file_rows import At, Form, read_row, write_row
 from .new_topics import NewTopic
 from .records import TopicPartition
 
@@ -111,7 +111,8 @@ class BacklogTopic:
 class Backlog:
     """One copy of a backlog. snapshot: the digest of the snapshot that it was planned from.
 
-    name begins the names of its progress groups and transactional ids.
+    name begins the names of its progress groups and transactional ids. claimed: whether a run may have claimed it, and so
+    written records; until then, logs at the destination grow by what others write.
     """
 
     name: t.Annotated[str, Form(_copy_name)]
@@ -120,6 +121,7 @@ class Backlog:
     snapshot: str
     topics: tuple[BacklogTopic, ...]
     ranges: tuple[BacklogRange, ...]
+    claimed: bool = True
 
     @property
     def source_identity(self) -> ClusterIdentity:
@@ -152,7 +154,10 @@ def to_json(backlog: Backlog) -> str:
 
 def from_json(text: str, path: str) -> Backlog:
     """Read a copy file, or raise InvalidFile."""
-    return read_file(KIND, text, path, Backlog, ranges=_range)
+    head, rows = documents.loads(KIND, text, path)
+    ranges = documents.parse_entries(KIND, path, rows, _range)
+    # Earlier releases have not noted whether it is claimed.
+    return documents.parse(KIND, path, head, lambda row: read_row(Backlog, {"claimed": True} | row, ranges=ranges))
 
 
 def _range(row: t.Any) -> BacklogRange:

@@ -94,7 +94,7 @@ def copy_backlog(
     if will_copy:
         notes += _predicted(backlog, source, destination, options, is_known=before is not None)
     elif save is not None and not backlog.is_done:
-        run = CopyRun(source, destination, options, save, say, fresh=before is None)
+        run = CopyRun(source, destination, options, save, say)
         # 2. Save the plan before anything else is written, because every later run has to copy up to the same ends.
         save(backlog)
         # 3. Make the topics, and suspend settings that would lose or change copied records.
@@ -169,7 +169,7 @@ def _predicted(
 ) -> list[Note]:
     """What a run would note of records. Raises Refused as it would. is_known: an earlier run may have copied some."""
     if is_known:
-        lost = takeover.check_takeover(backlog, destination)
+        lost = takeover.check_takeover(backlog, destination, options.append)
         takeover.check_lost(backlog, destination, lost, options.on_lost_progress)
         takeover.check_rebuilding(backlog, source, lost)
     return unconsumed.zero_times(source, backlog.ranges)

@@ -43,7 +43,7 @@ _LOOK_SECONDS = 1.0
 class CopyRun:
     """One run of a copy, and what each of its steps needs. May be killed at any moment; the next run goes on from there.
 
-    save: writes the copy file. fresh: this run has made the plan.
+    save: writes the copy file.
     """
 
     source: Connection
@@ -51,7 +51,6 @@ class CopyRun:
     options: CopyOptions
     save: Save
     say: Say
-    fresh: bool
     run: Run = dataclasses.field(default_factory=takeover.new_run)
 
     def make_topics(self, backlog: Backlog) -> tuple[Backlog, Prepared]:
@@ -75,7 +74,7 @@ class CopyRun:
         Raises Refused where logs or other copies stand against it.
         """
         taken = takeover.take_over(
-            backlog, self.destination, self.run, self.fresh, made, append=self.options.append, save=self.save
+            backlog, self.destination, self.run, made, append=self.options.append, save=self.save
         )
         if isinstance(taken, Lost):
             takeover.check_lost(backlog, self.destination, taken.ends, self.options.on_lost_progress)
@@ -100,7 +99,7 @@ class CopyRun:
                 self.say(f"comparing what is there with the source: the progress of {partitions} is gone")
                 ranges = [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
                 rebuilt = rebuild(spark, self.source, self.destination, ranges)
-                taken = takeover.take_over(backlog, self.destination, self.run, fresh=False, rebuilt=rebuilt)
+                taken = takeover.take_over(backlog, self.destination, self.run, rebuilt=rebuilt)
                 if isinstance(taken, Lost):
                     raise takeover.grown_since_rebuilt(self.destination, taken.ends)
             jobs = self._jobs(backlog, prepared, kept * copy_state.RENEWED, parallel_tasks(spark))

@@ -99,6 +99,7 @@ def plan(
         snapshot.digest(),
         preconditions.with_ids(made, source, destination),
         tuple(ranges),
+        claimed=False,
     )
     preconditions.check_acls(planned, source, destination, {draft.group for draft in wanted})
     # Before anything that the copy itself may have written stands in its way.

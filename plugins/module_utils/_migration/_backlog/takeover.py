@@ -48,7 +48,6 @@ def take_over(
     backlog: Backlog,
     destination: Connection,
     run: Run,
-    fresh: bool,
     made: t.Collection[str] = (),
     rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]] | None = None,
     append: bool = False,
@@ -57,13 +56,13 @@ def take_over(
     """Claim the copy for this run: every other run of it is fenced, and ends. -> the copy with the begins that hold.
 
     Lost: ranges without progress; nothing is claimed yet.
-    fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written. With `append`, it begins
-    after them; without, it is refused, because no group would read that.
+    As long as no run has claimed it, others have written whatever a log has grown by since it was planned. With `append`, it
+    begins after them; without, it is refused, because no group would read that.
     made: topics that this run has just made. They are empty, and brokers that are still making their logs are not asked.
     rebuilt: of the ranges that an earlier call has found lost, where their logs ended, and their progress.
-    save: writes the copy file, where begins change. Raises Refused where logs or other copies stand against it.
+    save: writes the copy file, where it changes. Raises Refused where logs or other copies stand against it.
     """
-    names = all_groups(backlog)
+    names, fresh = all_groups(backlog), not backlog.claimed
     # Who is refused for it must not end the run that it is refused for.
     for backlog_range, progress in _progress(backlog, destination).items():
         if progress is not None:
@@ -72,8 +71,8 @@ def take_over(
     def decide(kept: KnownProgress) -> Claimed | Lost:
         nonlocal backlog
         decision = _decided(backlog, destination, fresh, append, made, rebuilt or {}, kept)
-        if isinstance(decision, Claimed) and decision.ranges != backlog.ranges:
-            backlog = dataclasses.replace(backlog, ranges=decision.ranges)
+        if isinstance(decision, Claimed) and (decision.ranges != backlog.ranges or not backlog.claimed):
+            backlog = dataclasses.replace(backlog, ranges=decision.ranges, claimed=True)
             if save is not None:
                 save(backlog)  # before it is claimed: later, the log tells nobody where the copy has begun
         return decision
@@ -87,6 +86,8 @@ def take_over(
         # So that two that have seen each other do not stand in each other's way for ever.
         if claimed.is_first and _is_still_claimed(destination, names[0], run):
             commits.delete_groups(destination, names)
+            if save is not None:
+                save(dataclasses.replace(backlog, claimed=False))
         raise
     return backlog
 
@@ -111,12 +112,12 @@ def _decided(
     return Claimed(ranges, progress | {partition: rebuilt[partition][1] for partition in lost}, is_first)
 
 
-def check_takeover(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
+def check_takeover(backlog: Backlog, destination: Connection, append: bool) -> dict[TopicPartition, int]:
     """What take_over() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
     others.check_copies(backlog, destination)
     kept: KnownProgress = {each.destination: progress for each, progress in _progress(backlog, destination).items()}
     bounds = positions.partition_bounds(destination, list(kept))
-    return _judged(backlog, destination, kept, bounds, False, False)[1]
+    return _judged(backlog, destination, kept, bounds, not backlog.claimed and not any(kept.values()), append)[1]
 
 
 def _progress(backlog: Backlog, destination: Connection) -> dict[BacklogRange, Progress | None]:
@@ -178,8 +179,7 @@ def check_lost(
         why="a progress group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy "
         "records a second time, or place groups after records that they have not consumed",
         remedy=f"set {option_name('on_lost_progress')} to rebuild, which compares the copied records with the source "
-        f"and goes on after the last one; or {begin_anew()}; "
-        f"or copy to other topics ({option_name('topic_map')}) from another directory",
+        f"and goes on after the last one; or {begin_anew()}",
         **partition._asdict(),
         kind=FailureKind.PROGRESS_LOST,
     )
@@ -249,18 +249,25 @@ def _judged(
             preconditions.check_log(destination, planned, progress.next, log)
         elif log.high_watermark > planned.begin and fresh:
             if log.log_start < log.high_watermark and not append:
-                raise Refused(
-                    f"the topic was empty when the copy was planned, and has offsets {log.log_start} to {log.high_watermark}",
-                    cluster=str(destination),
-                    why="somebody else writes to it, and every group would skip these records",
-                    remedy=f"stop whoever writes there, and {begin_anew()}",
-                    **partition._asdict(),
-                    kind=FailureKind.TOPIC_NOT_EMPTY,
-                )
+                raise _written_before(destination, partition, log)
             ranges[partition] = dataclasses.replace(planned, begin=log.end)
         elif log.high_watermark > planned.begin:
             lost[partition] = log.high_watermark
     return tuple(ranges.values()), lost
+
+
+def _written_before(destination: Connection, partition: TopicPartition, log: Bounds) -> Refused:
+    """The error for records that have come since the copy was planned, and before it has written any."""
+    return Refused(
+        f"the topic was empty when the copy was planned, and has offsets {log.log_start} to {log.high_watermark}",
+        cluster=str(destination),
+        why="somebody else writes to it, and every group would skip these records",
+        remedy="stop whoever writes there, and keep these records if nobody else has them: give the copy up "
+        f"({option_name('state: absent')}), and copy to another topic ({option_name('topic_map')}). Only if nobody needs them, "
+        "empty the topic, and run again",
+        **partition._asdict(),
+        kind=FailureKind.TOPIC_NOT_EMPTY,
+    )
 
 
 def _check_end(destination: Connection, backlog: Backlog, backlog_range: BacklogRange, progress: Progress) -> None:

@@ -1,5 +1,6 @@
 """Copy files, and where groups belong once all is copied."""
 
+import dataclasses
 import json
 
 import pytest
@@ -29,6 +30,13 @@ BACKLOG = Backlog(NAME, "here", "there", "digest", (MADE, BacklogTopic("other", 
 
 def test_everything_comes_back():
     assert from_json(to_json(BACKLOG), "copy.json") == BACKLOG
+
+
+def test_a_copy_of_an_earlier_release_may_have_been_claimed():
+    document = json.loads(to_json(dataclasses.replace(BACKLOG, claimed=False)))
+    assert from_json(json.dumps(document), "copy.json").claimed is False
+    del document["claimed"]
+    assert from_json(json.dumps(document), "copy.json") == BACKLOG
 
 
 def test_a_range_is_on_one_line():

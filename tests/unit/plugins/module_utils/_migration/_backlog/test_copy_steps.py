@@ -86,6 +86,6 @@ def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(monkeypatch):
     monkeypatch.setattr(copy_steps, "open_session", lambda _options: contextlib.nullcontext())
     monkeypatch.setattr(copy_steps, "rebuild", lambda *_: {})
     options = CopyOptions(SparkOptions())
-    run = copy_steps.CopyRun(SOURCE, DESTINATION, options, lambda _: None, lambda _: None, False)
+    run = copy_steps.CopyRun(SOURCE, DESTINATION, options, lambda _: None, lambda _: None)
     with pytest.raises(Refused, match="topic new, partition 0: the log has grown to 140 while .* run again"):
         run.copy_records(COPIED, {THERE: 130}, Prepared((), {}, {}, frozenset()), 0)

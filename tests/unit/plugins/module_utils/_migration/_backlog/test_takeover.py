@@ -1,5 +1,6 @@
 """What is asked of the brokers before a copy is claimed, and whether a run of it is under way or dead."""
 
+import dataclasses
 import os
 import socket
 import subprocess
@@ -29,6 +30,7 @@ MADE, THERE = (
     BacklogRange(TopicPartition(name, 0), 5, 9, TopicPartition(f"{name}-to", 0), 3) for name in ("made", "there")
 )
 BACKLOG = Backlog("streamshift-copy-1", "a", "b", "c", (), (MADE, THERE))
+FRESH = dataclasses.replace(BACKLOG, claimed=False)
 RUN = Run("mine", "here", 1, 1)
 HERE = host_name(socket.gethostname())
 
@@ -41,14 +43,14 @@ def take(monkeypatch):
         asked.extend(partitions)
         return dict.fromkeys(partitions, Bounds(0, 7, 7))
 
-    def take(kept, **options):
+    def take(kept, backlog=FRESH, **options):
         def claim(_connection, _name, _groups, _ranges, _run, decide):
             return decide({MADE.destination: None, THERE.destination: None} | kept)
 
         known = {each.source: kept.get(each.destination) for each in (MADE, THERE)}
         monkeypatch.setattr(takeover, "read_progress", lambda *_args, **_options: known)
         monkeypatch.setattr(takeover, "claim", claim)
-        return takeover.take_over(BACKLOG, NOWHERE, RUN, **options)
+        return takeover.take_over(backlog, NOWHERE, RUN, **options)
 
     monkeypatch.setattr(takeover.positions, "partition_bounds", bounds)
     monkeypatch.setattr(takeover.others, "check_copies", lambda *_args: None)
@@ -58,7 +60,7 @@ def take(monkeypatch):
 def test_topics_that_were_just_made_are_empty_and_not_asked_about(take):
     """Brokers that are still making their logs answer NOT_LEADER_OR_FOLLOWER, for a minute where there are thousands."""
     take, asked = take
-    taken = take({}, fresh=True, made={"made-to"}, append=True)
+    taken = take({}, made={"made-to"}, append=True)
     assert asked == [THERE.destination]
     assert [each.begin for each in taken.ranges] == [3, 7]
 
@@ -72,29 +74,50 @@ def test_where_it_begins_is_saved_before_it_is_claimed_and_holds_when_it_claims_
         # Another run that began at the same moment has fenced it meanwhile, so that it has claimed one of them.
         return decide({MADE.destination: first.progress[MADE.destination], THERE.destination: None})
 
-    take[0]({}, fresh=True, append=True)
+    take[0]({}, append=True)
     monkeypatch.setattr(takeover, "claim", claim)
-    taken = takeover.take_over(BACKLOG, NOWHERE, RUN, fresh=True, append=True, save=saved.append)
+    taken = takeover.take_over(FRESH, NOWHERE, RUN, append=True, save=saved.append)
     assert saved == [taken] and [each.begin for each in taken.ranges] == [7, 7]
 
 
 def test_others_are_and_what_has_grown_without_progress_is_lost(take):
     take, asked = take
-    taken = take({}, fresh=False)
+    taken = take({}, BACKLOG)
     assert sorted(asked) == [MADE.destination, THERE.destination]
     assert taken.ends == {MADE.destination: 7, THERE.destination: 7}
+
+
+@pytest.mark.parametrize("log", [Bounds(0, 3, 7), Bounds(0, 9, 9)], ids=["open from before the plan", "ended since"])
+def test_what_others_write_before_any_run_claims_the_copy_is_no_progress_that_is_lost(take, monkeypatch, log):
+    """A run was killed after it had planned: in an appended topic, a transaction was open, or somebody goes on writing."""
+    take, _asked = take
+    monkeypatch.setattr(takeover.positions, "partition_bounds", lambda _cluster, asked: dict.fromkeys(asked, log))
+    monkeypatch.setattr(
+        takeover, "read_progress", lambda *_args, **_options: dict.fromkeys([MADE.source, THERE.source])
+    )
+    assert takeover.check_takeover(FRESH, NOWHERE, append=True) == {}
+    taken = take({}, append=True)
+    assert taken.claimed and [each.begin for each in taken.ranges] == [log.end, log.end]
+
+
+def test_producers_that_were_moved_too_early_keep_their_records(take):
+    take, _asked = take
+    with pytest.raises(Refused) as refused:
+        take({})
+    assert "keep these records if nobody else has them: give the copy up" in str(refused.value)
+    assert "copy to another topic (topic_map). Only if nobody needs them, empty the topic" in str(refused.value)
 
 
 def test_nothing_is_copied_after_what_came_to_an_empty_topic_since_it_was_planned(take):
     """Every group would skip that: their first record comes after it."""
     take, _asked = take
     with pytest.raises(Refused, match="there-to.*was empty when the copy was planned.*every group would skip"):
-        take({}, fresh=True, made={"made-to"})
+        take({}, made={"made-to"})
 
 
 def test_progress_is_held_against_the_log_also_of_a_topic_that_was_made_again(take):
     take, asked = take
-    take({MADE.destination: Progress(9, next=7, end=9)}, fresh=True, made={"made-to", "there-to"})
+    take({MADE.destination: Progress(9, next=7, end=9)}, made={"made-to", "there-to"})
     assert asked == [MADE.destination]
 
 
@@ -126,7 +149,7 @@ class TestAnotherCopyAgainstIt:
             names = all_groups(BACKLOG)
             held = dict(progress_commits(BACKLOG.ranges, progress, 1)[0])
             readings = {name: GroupReading(name, True, "Empty", "classic", "", held) for name in names}
-            deleted = []
+            deleted, saved = [], []
 
             def others(*_args):
                 raise Refused("another copy")
@@ -137,18 +160,18 @@ class TestAnotherCopyAgainstIt:
             )
             monkeypatch.setattr(takeover.others, "check_copies", others)
             with pytest.raises(Refused):
-                takeover.take_over(BACKLOG, NOWHERE, RUN, fresh=True, made={"made-to", "there-to"})
-            return deleted
+                takeover.take_over(FRESH, NOWHERE, RUN, made={"made-to", "there-to"}, save=saved.append)
+            return deleted, [each.claimed for each in saved]
 
         return refused
 
     def test_it_takes_back_what_it_has_claimed(self, take, refused):
-        take[0]({}, fresh=True, append=True)
-        assert refused(RUN, RUN) == all_groups(BACKLOG)
+        take[0]({}, append=True)
+        assert refused(RUN, RUN) == (all_groups(BACKLOG), [True, False])
 
     def test_but_not_what_another_run_of_it_has_claimed_since(self, take, refused):
-        take[0]({}, fresh=True, append=True)
-        assert refused(RUN, RUN._replace(id="newer")) == []
+        take[0]({}, append=True)
+        assert refused(RUN, RUN._replace(id="newer")) == ([], [True])
 
 
 def test_when_a_process_started():
