@@ -15,6 +15,7 @@ from tests.faults.judge import Harm, Wanted, numbered
 from tests.faults.shares import Share
 from tests.faults.suffering import Step, Sufferer
 from tests.faults.tally import Tally
+from tests.support.consumers import member
 from tests.support.modules import Migration, Result
 from tests.support.situations import COMMITS, SITUATIONS, Copy, owned_topic
 from tests.support.sparkless import sparkless
@@ -263,10 +264,8 @@ class Story:
             its = {at: [each for each in wanted if each.offset >= commits[at]] for at, wanted in self.wanted.items()}
             if [each[2:] for each in got] != [each[2:] for at in sorted(its) for each in its[at]]:
                 self.tally.violated([], "lost", f"{group} does not get its records", self.under.story, "commit")
-            ends = {
-                (self.to, at): end for at, (_start, end) in clients.log_bounds(self.bed.destination, self.to).items()
-            }
-            clients.commit(self.bed.destination, group, ends)
+            with member(self.bed.destination, group, [self.to]):
+                pass
 
     def _look_for_leftovers(self) -> None:
         self.under.left()

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from testbed import clients
 from testbed.sandbox import start
+from tests.support.consumers import member
 from tests.support.copies import Copy, messages
 from tests.support.killing import dies_copying, gone, python_workers
 from tests.support.kubernetes import kubernetes, objects
@@ -84,11 +85,8 @@ def test_progress_is_removed_when_groups_are_past_the_backlog(destination, copy,
     assert progress in clients.list_groups(destination)
     copy.commit()
     for group in copy.groups:
-        clients.commit(
-            destination,
-            group,
-            {(topic, partition): end for partition, (_start, end) in clients.log_bounds(destination, topic).items()},
-        )
+        with member(destination, group, [topic]):
+            pass
     copy.backlog(via=dies_copying("copy_backlog.remove_progress"))
     assert all(each.restored for each in copy.known().topics)
     assert copy.backlog()["changed"] is False

@@ -20,7 +20,7 @@ from testbed.clients import (
     produce,
     read,
 )
-from tests.support.consumers import content
+from tests.support.consumers import content, member
 from tests.support.modules import Migration, run
 from tests.support.spark import one_session
 
@@ -85,9 +85,8 @@ def test_settings_are_held_back_until_every_group_is_past(migration, source, des
     migration.commit()
     during = own(destination, there)
     assert migration.backlog()["changed"] is False and own(destination, there) == during
-    commit(
-        destination, topic, {(name, p): log_bounds(destination, name)[p][1] for name in (made, there) for p in (0, 1)}
-    )
+    with member(destination, topic, [made, there]):
+        pass
     assert migration.backlog(check=True)["changed"] is True and own(destination, there) == during
     assert migration.backlog()["changed"] is True
     assert own(destination, there) == THEIRS
@@ -122,11 +121,22 @@ def test_settings_are_given_back_although_the_source_has_got_partitions(migratio
     migration.backlog()
     migration.commit()
     add_partitions(source, there, 3)
-    ends = {(name, p): log_bounds(destination, name)[p][1] for name in (made, there) for p in (0, 1)}
-    commit(destination, topic, ends)
+    with member(destination, topic, [made, there]):
+        pass
     result = migration.backlog()
     assert result["changed"] is True and own(destination, there) == THEIRS
     assert any(f"{there}-2 was added at the source since the copy was planned" in line for line in result["warnings"])
+
+
+def test_a_commit_that_is_older_than_the_copy_gives_no_settings_back(migration, destination, topic):
+    """A script has once set the group far after the end of an empty topic; it is still to be set to the copied records."""
+    there = f"{topic}-there"
+    commit(destination, topic, {(there, p): 41_877 for p in (0, 1)})
+    result = migration.backlog()
+    assert own(destination, there)["retention.ms"] == "-1" and there in result["suspended"]
+    assert any("nobody knows whether these groups have consumed" in line for line in result["notes"])
+    migration.commit(on_rewind="rewind")
+    assert not any("nobody knows" in line for line in migration.backlog()["notes"])
 
 
 def test_settings_are_given_back_at_once_when_asked(migration, source, destination, topic):
@@ -167,7 +177,9 @@ def test_others_write_on_both_sides_while_records_are_copied_slowly(source, dest
     moving = [(at, end) for (at, end), (_at, after) in itertools.pairwise(seen) if after - end > 50]
     (begin, low), (finish, high) = moving[0], moving[-1]
     assert (high - low) * 1006 / (finish - begin) < 2 * limit
-    assert any("what came later is not copied" in line for line in migration.backlog(append=True)["warnings"])
+    assert any(
+        "what came later is not copied" in line for line in migration.backlog(append=True, live=True)["warnings"]
+    )
 
 
 def unconsumed_of(cluster, topic):

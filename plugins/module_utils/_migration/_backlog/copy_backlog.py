@@ -72,7 +72,7 @@ def copy_backlog(
 
     save: writes the copy file; None predicts only.
     """
-    before = earlier.backlog
+    before, receipt = earlier.backlog, earlier.receipt
     if before is not None and earlier.plan is not None:
         preconditions.check_plan(before, earlier.plan, destination)
     # 1. Plan what is copied and up to where, or see that the plan of an earlier run still holds. Nothing is written.
@@ -113,9 +113,9 @@ def copy_backlog(
     plan, set_now = None, False
     if backlog.is_done:
         made = _plan(backlog, planned, source, destination)
-        plan = with_expected(made, destination, earlier.plan, earlier.receipt)
+        plan = with_expected(made, destination, earlier.plan, receipt)
         # 8. Bring the topics' settings to where the groups' progress allows them to be.
-        backlog, kept, set_now = _settled(backlog, planned, destination, options, save)
+        backlog, kept, set_now = _settled(backlog, planned, destination, options, receipt, save)
         notes += kept
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
     notes += entries.copy_notes(backlog, ranges, planned)
@@ -192,15 +192,23 @@ def _plan(backlog: Backlog, planned: list[PlanEntry], source: Connection, destin
 
 
 def _settled(
-    backlog: Backlog, planned: list[PlanEntry], destination: Connection, options: CopyOptions, save: Save | None
+    backlog: Backlog,
+    planned: list[PlanEntry],
+    destination: Connection,
+    options: CopyOptions,
+    receipt: Receipt | None,
+    save: Save | None,
 ) -> Brought:
     """Restore the settings of topics that all groups are past, or suspend them again; in the end, remove the progress."""
-    standing = entries.standing_of_groups(backlog, planned, destination)
+    standing = entries.standing_of_groups(backlog, planned, destination, receipt)
     preconditions.check_done(backlog, destination, standing.past)
     everything = {topic.name for topic in backlog.topics}
     restored = {topic.name for topic in backlog.topics if topic.restored}
     free = everything if options.restore_retention else standing.past | (restored - standing.ahead)
     brought = suspended_settings.bring_settings(backlog, destination, free, save)
+    brought.notes.extend(
+        entries.unsure_notes([entry for entry in standing.unsure if entry.partition.topic not in free])
+    )
     if save is not None and standing.past == everything:
         brought.notes.extend(remove_progress(backlog, destination))
     return brought

@@ -12,13 +12,14 @@ from ..._matching.certificates import OwnCopy
 from ..._matching.evidence import Decision
 from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
-from ..._model.group_state import commits_of
+from ..._model.group_state import CommittedOffset, GroupReading, same_commit
 from ..._model.match_on import FINGERPRINTED, PARTS
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnUncommitted
 from ..._model.progress import first_of
+from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.record_sum import Bound
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
@@ -82,42 +83,89 @@ def copy_entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: On
 
 
 class CopiedTopics(t.NamedTuple):
-    """Topics of the destination. past: every group has consumed all that was copied. ahead: some group has all of it ahead."""
+    """Topics of the destination. past: every group has consumed all that was copied. ahead: some group has all of it ahead.
+
+    unsure: the group-partitions that stand after what was copied, although nobody knows whether they have consumed it.
+    """
 
     past: set[str]
     ahead: set[str]
+    unsure: list[PlanEntry]
 
 
-def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> CopiedTopics:
-    """Where the groups stand now, before or after what was copied."""
-    waiting, ahead = set(), set()
-    for entry, start, committed, end in _standings(backlog, planned, destination):
-        if committed is None or committed < end:
-            waiting.add(entry.partition.topic)
-        if start < end and (committed is None or committed < start):
-            ahead.add(entry.partition.topic)
-    return CopiedTopics({topic.name for topic in backlog.topics} - waiting, ahead)
+def standing_of_groups(
+    backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection, receipt: Receipt | None
+) -> CopiedTopics:
+    """Where the groups stand now, before or after what was copied.
+
+    receipt: of the commits that set them. An offset after the copied records that it does not account for may be older than
+    the copy, or somebody's mistake, and the group may still be set to the records before it.
+    """
+    waiting, ahead, unsure = set(), set(), []
+    lines = _lines(backlog, receipt)
+    for entry, start, reading, end in _standings(backlog, planned, destination):
+        topic, commit, line = entry.partition.topic, reading.offsets.get(entry.partition), lines.get(entry.key)
+        if start == end:
+            continue
+        is_unset = receipt is not None and (line is None or line.written is None)
+        if commit is None or commit.offset < start or is_unset:
+            ahead.add(topic)
+        if commit is None or commit.offset < end or line is None or not line.accounts_for(reading):
+            waiting.add(topic)
+            if commit is not None and commit.offset >= end and not is_unset:
+                unsure.append(entry)
+    return CopiedTopics({topic.name for topic in backlog.topics} - waiting, ahead, unsure)
+
+
+def are_set(
+    backlog: Backlog, planned: t.Collection[PlanEntry], destination: Connection, receipt: Receipt | None
+) -> bool:
+    """Has every group the offset that is planned for it, or has it consumed since a commit of the receipt has set it?"""
+    lines = _lines(backlog, receipt)
+
+    def is_set(entry: PlanEntry, commit: CommittedOffset | None) -> bool:
+        line = lines.get(entry.key)
+        return same_commit(commit, entry.target) or (line is not None and line.explains(commit))
+
+    standings = _standings(backlog, planned, destination)
+    return all(is_set(entry, reading.offsets.get(entry.partition)) for entry, _start, reading, _end in standings)
 
 
 def committed_within(
     backlog: Backlog, planned: t.Collection[PlanEntry], destination: Connection
 ) -> t.Iterator[tuple[PlanEntry, int]]:
     """The entries whose groups stand among the copied records now, with the offset that they have committed."""
-    for entry, start, committed, end in _standings(backlog, planned, destination):
-        if committed is not None and start <= committed < end:
-            yield entry, committed
+    for entry, start, reading, end in _standings(backlog, planned, destination):
+        commit = reading.offsets.get(entry.partition)
+        if commit is not None and start <= commit.offset < end:
+            yield entry, commit.offset
 
 
 def _standings(
     backlog: Backlog, planned: t.Collection[PlanEntry], destination: Connection
-) -> t.Iterator[tuple[PlanEntry, int, int | None, int]]:
-    """Of each entry with an offset: that offset, what its group has committed now, and where the copied records end."""
-    commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
+) -> t.Iterator[tuple[PlanEntry, int, GroupReading, int]]:
+    """Of each entry with an offset: that offset, its group as it is now, and where the copied records end."""
+    readings = groups.read_groups(destination, sorted({entry.group for entry in planned}))
     ends = {each.destination: each.place(each.end) for each in backlog.ranges}
     for entry in planned:
         if entry.offset is not None and entry.partition in ends:
-            committed = commits.get(entry.key)
-            yield entry, entry.offset, None if committed is None else committed.offset, ends[entry.partition]
+            yield entry, entry.offset, readings[entry.group], ends[entry.partition]
+
+
+def _lines(backlog: Backlog, receipt: Receipt | None) -> t.Mapping[Key, ReceiptEntry]:
+    """What a receipt says of the topics that are copied to, as far as they are those that it was written for."""
+    return receipt.as_far_as_of(backlog.destination_identity).by_key if receipt else {}
+
+
+def unsure_notes(unsure: t.Collection[PlanEntry]) -> list[Note]:
+    """A note of the group-partitions that keep settings suspended, although they stand after what was copied."""
+    text = (
+        "Settings stay suspended, because nobody knows whether these groups have consumed what was copied: "
+        f"{first_of([f'{entry.group} ({entry.partition})' for entry in unsure], _NAMED)}. "
+        "They have committed offsets after it, but no receipt says that they were set before it, or no consumer has joined "
+        f"them since. If they have consumed it, set {option_name('restore_retention')}."
+    )
+    return [Note(NoteKind.SETTINGS_SUSPENDED, text)] if unsure else []
 
 
 def copy_notes(backlog: Backlog, ranges: t.Collection[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:

@@ -1,20 +1,28 @@
 """What a backlog's copy means for every group, and disks that are too small."""
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import preconditions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import entries, preconditions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import (
     copy_entries,
     summaries,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.unconsumed import open_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+    Done,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
@@ -81,6 +89,79 @@ def test_a_log_that_was_cut_off_before_a_committed_offset_is_not_copied_from_the
     read = group("billing", 50)._replace(committed=CommittedOffset(50, "", 5))
     with pytest.raises(Refused, match="cut the log off at 30, .*reset the group at the source to offset 30 first"):
         open_ranges([read], {HERE: Bounds(10, 60, 60)}, CLUSTER, "ignore")
+
+
+ENTRIES = copy_entries(DONE, [group("billing", 20)], "ignore")  # planned at 100; what was copied ends at 140
+
+
+@pytest.fixture
+def standing(monkeypatch):
+    """What becomes known of the group that stands at this offset; written: what the receipt says, None for no receipt."""
+
+    def standing(committed, written, joined=True):
+        offsets = {} if committed is None else {THERE: CommittedOffset(committed, "its metadata")}
+        reading = GroupReading("billing", True, "Empty", "classic", "consumer" if joined else "", offsets)
+        monkeypatch.setattr(entries.groups, "read_groups", lambda *_args: {"billing": reading})
+        target = ENTRIES[0].target
+        lines = {
+            "set": [ReceiptEntry("billing", THERE, None, target, target)],
+            "rolled back": [ReceiptEntry("billing", THERE, None, None, None)],
+            "another group": [ReceiptEntry("shipping", THERE, None, target, target)],
+        }
+        receipt = written and Receipt("b", tuple(lines[written]))
+        found = entries.standing_of_groups(COPIED, ENTRIES, CLUSTER, receipt)
+        return found, entries.are_set(COPIED, ENTRIES, CLUSTER, receipt)
+
+    return standing
+
+
+COPIED = dataclasses.replace(DONE, topics=(BacklogTopic("new", "orders"),))
+
+
+@pytest.mark.parametrize(
+    "committed, written, joined, is_past, is_ahead, is_unsure",
+    [
+        (140, "set", True, True, False, False),
+        (41_877, "set", True, True, False, False),  # producers have written there since
+        (139, "set", True, False, False, False),
+        (99, "set", True, False, True, False),
+        (None, "set", True, False, True, False),
+        # A script has once committed this on an empty topic, and the group is still to be set.
+        (41_877, None, True, False, False, True),
+        (41_877, "another group", True, False, True, False),
+        (41_877, "rolled back", True, False, True, False),
+        (41_877, "set", False, False, False, True),
+    ],
+)
+def test_who_has_consumed_what_was_copied(standing, committed, written, joined, is_past, is_ahead, is_unsure):
+    found, _are_set = standing(committed, written, joined)
+    assert (found.past, found.ahead) == ({"new"} if is_past else set(), {"new"} if is_ahead else set())
+    assert found.unsure == (ENTRIES if is_unsure else [])
+    notes = entries.unsure_notes(found.unsure)
+    assert ["stay suspended" in note.text and "billing (new-0)" in note.text for note in notes] == [True] * is_unsure
+
+
+def test_a_group_that_is_planned_at_the_end_needs_nothing_of_it(standing):
+    at_end = copy_entries(COPIED, [group("billing", 60)], "ignore")
+    standing(None, None)
+    assert entries.standing_of_groups(COPIED, at_end, CLUSTER, None).past == {"new"}
+
+
+@pytest.mark.parametrize(
+    "committed, written, are_set",
+    [
+        (100, None, True),
+        (100, "set", True),
+        (120, "set", True),
+        (None, "set", False),
+        (120, None, False),
+        (41_877, None, False),
+        (None, "rolled back", False),
+        (41_877, "another group", False),
+    ],
+)
+def test_whether_groups_are_still_to_be_set(standing, committed, written, are_set):
+    assert standing(committed, written)[1] is are_set
 
 
 @pytest.mark.parametrize("free, refused", [({1: 3 << 20, 2: 2 << 20}, False), ({1: 3 << 20}, True), (None, False)])
