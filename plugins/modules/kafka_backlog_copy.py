@@ -89,7 +89,8 @@ options:
     type: path
   receipt:
     description: Path of the receipt file of an earlier commit. If the receipt shows that the destination's groups have
-      committed since because they were migrated, the plan does not change.
+      committed since because they were migrated, the plan does not change. Without it, nobody knows that groups were set, and
+      that they have consumed since, so that the topics' settings stay suspended.
     type: path
   on_uncommitted:
     description:
@@ -109,8 +110,11 @@ options:
     type: bool
     default: false
   live:
-    description: Whether producers may still write to the source. The module determines the ends when it plans the copy,
-      and does not copy records that are written later.
+    description:
+      - Whether producers may still write to the source. The module determines the ends when it plans the copy,
+        and does not copy records that are written later.
+      - With V(false), the module fails if producers have written when everything is copied, or later, as long as not every
+        group is set, because these groups would never get the records.
     type: bool
     default: false
   idle_wait:
@@ -181,6 +185,7 @@ EXAMPLES = r"""
     snapshot: "{{ inventory_dir }}/snapshot.json"
     copy: "{{ inventory_dir }}/copy.json"
     plan: "{{ inventory_dir }}/plan.json"
+    receipt: "{{ inventory_dir }}/receipt.json"
     max_bytes_per_second: 50000000
 
 - name: Commit the offset of the first unconsumed record for each group

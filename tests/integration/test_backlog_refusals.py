@@ -188,6 +188,14 @@ class TestFiles:
         message = refused()
         assert f"{orders}-1 has grown by 1 offset since the copy was planned" in message and "live" in message
 
+    def test_source_was_written_before_the_groups_are_set(self, refused, known, source, orders):
+        produce(source, orders, [Message(b"forgotten", partition=1)])
+        message = refused()
+        assert f"{orders}-1 has grown by 1 offset since the copy was planned" in message and "Then set live" in message
+        assert any("what came later is not copied" in line for line in known.backlog(live=True)["notes"])
+        known.commit()
+        assert any("what came later is not copied" in line for line in known.backlog()["notes"])
+
     def test_source_was_truncated_meanwhile(self, refused, known, orders):
         planned(known, end=12)
         message = refused()

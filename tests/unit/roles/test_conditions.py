@@ -63,6 +63,7 @@ def test_the_plan_of_a_return_does_not_replace_the_run_book_of_the_migration(run
         ({}, True),
         ({"verified": {"failed": True}, "ahead": {"written": 3}}, False),
         ({"ahead": {"failed": True}}, False),
+        ({"verified": {"verified": 3}, "ahead": {"written": 3}, "looked": {"failed": True}}, False),
     ],
 )
 def test_a_play_that_ignores_errors_sets_no_group_to_what_was_not_verified(runs, results, sets):
@@ -159,6 +160,23 @@ def test_a_copied_backlog_is_verified_unless_nothing_may_be_set(written, active_
     left = {"results": [None, {"stat": {"exists": has_plan}}]}
     its = {"__backlog_migration_ahead": ahead, "__backlog_migration_left": left}
     assert evaluated(task["when"], **its) == verified
+
+
+@pytest.mark.parametrize(
+    ("verified", "options", "looks"),
+    [
+        ({"verified": 3}, {}, True),
+        ({"verified": 3}, {"live": True}, False),
+        ({"skipped": True}, {}, False),  # nothing is to be set, or the copy has just looked
+        ({"skipped": True}, {"restore_retention": True}, True),  # which asks the destination only
+    ],
+)
+def test_the_source_is_looked_at_once_more_before_groups_are_set(runs, verified, options, looks):
+    its = {"live": False, "restore_retention": False, **options, "commits": True, "verified": verified}
+    prefixes = {name: "" if name in ("live", "restore_retention") else "__" for name in its}
+    variables = {f"{prefixes[name]}backlog_migration_{name}": value for name, value in its.items()}
+    name = "See that the source has not grown since everything was copied"
+    assert runs("roles/backlog_migration/tasks/migrate.yml", name, **variables) is looks
 
 
 @pytest.mark.parametrize("check", [False, True])

@@ -77,6 +77,7 @@ def copy_backlog(
         preconditions.check_plan(before, earlier.plan, destination)
     # 1. Plan what is copied and up to where, or see that the plan of an earlier run still holds. Nothing is written.
     wanted = planning.entries_of(snapshot, mapping, source)
+    grown: list[Note] = []
     if before is None:
         backlog, bounds = planning.plan(snapshot, wanted, source, destination, options)
         notes = unconsumed.after_transactions(wanted, bounds, options.on_uncommitted)
@@ -89,6 +90,9 @@ def copy_backlog(
     else:
         backlog = before
         wanted, bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)
+        planned = entries.copy_entries(before, wanted, options.on_uncommitted)
+        may_grow = options.live or (before.is_done and entries.are_set(before, planned, destination, receipt))
+        grown = planning.growth(before, bounds, source, may_grow)
     sizes = preconditions.sizes(backlog, source, bounds)
     will_copy = save is None and not backlog.is_done
     if will_copy:
@@ -106,8 +110,9 @@ def copy_backlog(
             notes += run.copy_records(backlog, lost, prepared, size=sum(filter(None, sizes.values())))
             backlog, set_back = suspended_settings.suspend_again(backlog, destination, save)
             notes += set_back
-        # 6. Note what has become of every range.
-        backlog = run.finished(backlog)
+        # 6. Note what has become of every range, unless the source has more by now.
+        backlog, grown = run.finished(backlog)
+    notes += grown
     # 7. Plan where each group goes on.
     planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
     plan, set_now = None, False

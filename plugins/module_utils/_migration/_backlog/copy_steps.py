@@ -28,7 +28,7 @@ from ..._spark.copy_job import copy
 from ..._spark.rebuild_job import Compared, compare, rebuild
 from ..._spark.scan_job import parallel_tasks
 from ..._spark.session import open_session
-from . import copy_state, destination_topics, preconditions, takeover
+from . import copy_state, destination_topics, planning, preconditions, takeover
 from .destination_topics import Prepared
 from .planning import CopyOptions
 from .suspended_settings import Save
@@ -115,8 +115,11 @@ class CopyRun:
                 raise
         return notes
 
-    def finished(self, backlog: Backlog) -> Backlog:
-        """The copy with what became of every range, where all of it is still there; it is saved."""
+    def finished(self, backlog: Backlog) -> tuple[Backlog, list[Note]]:
+        """The copy with what became of every range, where all of it is still there; it is saved. -> also what came too late.
+
+        Raises Refused where producers have written at the source meanwhile, unless they may: then nothing is called copied.
+        """
         preconditions.check_topics(backlog, self.source, self.destination)
         progress = copy_state.read_progress(backlog, self.destination, stable=True)
         ranges = tuple(
@@ -127,8 +130,10 @@ class CopyRun:
         )
         done = dataclasses.replace(backlog, ranges=ranges)
         preconditions.check_done(done, self.destination)
+        bounds = positions.partition_bounds(self.source, [each.source for each in backlog.ranges])
+        grown = planning.growth(backlog, bounds, self.source, self.options.live)
         self.save(done)
-        return done
+        return done, grown
 
     def _jobs(self, backlog: Backlog, prepared: Prepared, renew_seconds: float, parallel: int) -> list[Job]:
         """One for each transactional id. parallel: how many tasks run at a time."""

@@ -146,7 +146,7 @@ def check_known(
     if not known.is_done:
         for backlog_range in known.ranges:
             preconditions.check_source_log(source, backlog_range, bounds[backlog_range.source])
-    return planned, bounds, notes + _growth(known, bounds, source, options.live)
+    return planned, bounds, notes
 
 
 def _without_new(
@@ -209,8 +209,11 @@ def _check_planned(
             )
 
 
-def _growth(known: Backlog, bounds: SourceBounds, source: Connection, live: bool) -> list[Note]:
-    """A note if producers have written after the ends that the copy has fixed. Raises Refused where they must not yet."""
+def growth(known: Backlog, bounds: SourceBounds, source: Connection, allowed: bool) -> list[Note]:
+    """A note if producers have written after the ends that the copy has fixed. Raises Refused unless it is allowed.
+
+    Groups that are set to the copied records never get these, because nothing copies them later.
+    """
     grown = {
         backlog_range.source: count
         for backlog_range in known.ranges
@@ -222,12 +225,14 @@ def _growth(known: Backlog, bounds: SourceBounds, source: Connection, live: bool
     said = f"{first} has grown by {counted(grown[first], 'offset')} since the copy was planned"
     if len(grown) > 1:
         said += f", {len(grown):,} partitions altogether"
-    if not known.is_done and not live:
+    if not allowed:
         raise Refused(
             said,
             cluster=str(source),
-            remedy=f"stop the producers, and {begin_anew()}; "
-            f"or set {option_name('live')} to copy to the end that was fixed, and leave the rest",
+            why="what came later is not copied, and groups that are set now would never get it",
+            remedy=f"stop the producers. Then set {option_name('live')} to go on without these records, and let the producers "
+            "send them again, or another tool copy them: each partition from its `end` in the copy file on. To copy all of it, "
+            f"{begin_anew()}",
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return [Note(NoteKind.SOURCE_GROWN, f"{said}: what came later is not copied.")]

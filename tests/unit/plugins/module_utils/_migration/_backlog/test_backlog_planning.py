@@ -31,28 +31,26 @@ BEGUN = Backlog(
 
 @pytest.fixture
 def known(monkeypatch):
-    """Goes on with the copy, whose source has 50 more offsets."""
+    """What a run finds at the source, when it goes on with the copy."""
     monkeypatch.setattr(planning, "check_snapshot_cluster", lambda *_: None)
     monkeypatch.setattr(planning, "check_cluster", lambda *_: None)
     monkeypatch.setattr(planning.preconditions, "check_topics", lambda *_: None)
     monkeypatch.setattr(planning.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
-    monkeypatch.setattr(planning.positions, "partition_bounds", lambda *_: {ORDERS: Bounds(0, 250, 250)})
-
-    def known(**options):
-        wanted = planning.entries_of(SNAPSHOT, Mapping(), CLUSTER)
-        return planning.check_known(BEGUN, SNAPSHOT, wanted, CLUSTER, CLUSTER, planning.CopyOptions(**options))[2]
-
-    return known
+    monkeypatch.setattr(planning.positions, "partition_bounds", lambda *_: GROWN)
 
 
-def test_the_remedy_is_no_second_copy_which_would_be_refused(known):
-    with pytest.raises(Refused, match="orders-0 has grown by 50 offsets") as refused:
-        known()
+GROWN = {ORDERS: Bounds(0, 250, 250)}
+
+
+def test_the_remedy_is_no_second_copy_which_would_be_refused():
+    with pytest.raises(Refused, match="orders-0 has grown by 50 offsets.*would never get it") as refused:
+        planning.growth(BEGUN, GROWN, CLUSTER, allowed=False)
     assert "give the copy up (state: absent" in str(refused.value) and "another directory" not in str(refused.value)
+    assert "Then set live to go on without these records" in str(refused.value)
 
 
-def test_with_live_it_goes_on_to_the_end_that_was_fixed(known):
-    (note,) = known(live=True)
+def test_where_it_may_grow_it_goes_on_to_the_end_that_was_fixed():
+    (note,) = planning.growth(BEGUN, GROWN, CLUSTER, allowed=True)
     assert "what came later is not copied" in note.text
 
 
@@ -79,7 +77,7 @@ class TestATopicThatHasGotPartitions:
         [(BEGUN, OnUncommitted.IGNORE), *((DONE, each) for each in OnUncommitted)],
     )
     def test_goes_on_without_them_and_names_them(self, grown, backlog, on_uncommitted):
-        wanted, _bounds, (note, _later) = grown(backlog, on_uncommitted)
+        wanted, _bounds, (note,) = grown(backlog, on_uncommitted)
         assert [draft.source_partition for draft in wanted] == [ORDERS]
         assert note.kind == "source_grown"
         assert note.text.startswith(

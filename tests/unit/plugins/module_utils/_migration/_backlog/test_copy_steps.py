@@ -1,6 +1,7 @@
 """What stands between a copy and its comparison, or its rebuilding, is told as it is."""
 
 import contextlib
+import dataclasses
 
 import pytest
 
@@ -10,6 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
@@ -77,6 +79,39 @@ def test_nobody_is_to_delete_what_only_the_destination_has(compared):
     difference, warning = compared(log, log_start=101, differences=["a difference"])
     assert difference == "a difference" and "Neither delete nor empty these topics" in warning
     assert warning.endswith("new-0 (the log of orders-0 starts at 101 now, and the copy at 100)")
+
+
+@pytest.fixture
+def finish(monkeypatch):
+    """Ends a copy whose source ends here by now; -> what was saved, and the notes."""
+
+    def finish(end, **options):
+        saved = []
+        running = dataclasses.replace(COPIED, ranges=(dataclasses.replace(COPIED.ranges[0], done=None),))
+        progress = Progress(200, 100, 900, 101, places={100: 0}, end=200)
+        monkeypatch.setattr(copy_steps.preconditions, "check_topics", lambda *_: None)
+        monkeypatch.setattr(copy_steps.copy_state, "read_progress", lambda *_, **_how: {HERE: progress})
+
+        def bounds(cluster, _partitions):
+            return {HERE: Bounds(0, end, end)} if cluster is SOURCE else {THERE: Bounds(0, 130, 130)}
+
+        monkeypatch.setattr(copy_steps.positions, "partition_bounds", bounds)
+        run = copy_steps.CopyRun(SOURCE, DESTINATION, CopyOptions(**options), saved.append, lambda _: None)
+        try:
+            done, notes = run.finished(running)
+        finally:
+            assert [each.is_done for each in saved] == [True] * (end == 200 or options.get("live", False))
+        return done, [note.text for note in notes]
+
+    return finish
+
+
+def test_what_a_forgotten_producer_writes_while_it_is_copied_is_not_left_without_a_word(finish):
+    assert finish(200) == (COPIED, [])
+    with pytest.raises(Refused, match="orders-0 has grown by 120 offsets.*Stop the producers. Then set live"):
+        finish(320)
+    done, (note,) = finish(320, live=True)
+    assert done == COPIED and "orders-0 has grown by 120 offsets" in note
 
 
 def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(monkeypatch):
