@@ -13,6 +13,7 @@ import collections
 import itertools
 import typing as t
 
+from .._matching.certificates import DISTINCT
 from .._model.records import TopicPartition
 from .._model.report import PartitionOffset
 
@@ -42,7 +43,7 @@ class Window(t.NamedTuple):
     near: records from this offset on only serve as partners of others, because their own may stand where nothing was read, or
     because they are too young to be skipped.
     cut_below, cut_above: whether the log has offsets before the window, or after it. seen: records before this offset may have
-    their partners before the other window.
+    their partners before the other window. `at` is outside the window where the log has lost that offset, or never had it.
     """
 
     low: int
@@ -52,6 +53,11 @@ class Window(t.NamedTuple):
     cut_below: bool
     cut_above: bool
     seen: int = 0
+
+    @property
+    def following(self) -> int:
+        """How many offsets of the window are from `at` on."""
+        return max(0, self.high - max(self.low, self.at))
 
 
 class Windows(t.NamedTuple):
@@ -90,13 +96,13 @@ class SingleContent(t.NamedTuple):
 def window(at: int, log_start: int, log_end: int, reach: int | None) -> Window:
     """The window of a partition, up to `reach` offsets on both sides of an offset; None for the whole log.
 
-    What is before the start of the log means the same as the start.
+    What is before the start of the log means the same as the start, and what is after its end the same as the end.
     """
     end = max(log_start, log_end)
     if reach is None:
         return Window(log_start, at, end, end, cut_below=False, cut_above=False)
-    low = min(max(log_start, at - reach), end)
-    high = max(low, min(end, max(at, log_start) + reach))
+    nearest = min(max(log_start, at), end)
+    low, high = max(log_start, nearest - reach), min(end, nearest + reach)
     return Window(low, at, high, high, low > log_start, high < end)
 
 
@@ -177,14 +183,14 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
     source_nears: _Slices = collections.defaultdict(list)
     destination_nears: _Slices = collections.defaultdict(list)
     destination_lows: _Slices = collections.defaultdict(list)
-    firsts: list[tuple[int, int]] = []  # by source partition, the first offsets that both windows have
+    in_both: _Slices = collections.defaultdict(list)  # of the source's offsets
     find = bisect.bisect_left
     for run in runs:
         source_window, destination_window = source[run.source_place], destination[run.place]
         start = max(find(run.sources, source_window.low), find(run.offsets, destination_window.low))
         stop = min(find(run.sources, source_window.high), find(run.offsets, destination_window.high))
         if start < stop:
-            firsts.append((run.source_place, run.sources[start]))
+            in_both[run.source_place, run.place].append(_Slice(run.sources, start, stop))
         unconsumed = max(start, find(run.sources, source_window.at))
         at = max(start, find(run.offsets, destination_window.at))
         if unconsumed < stop:
@@ -194,10 +200,7 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
         if start < min(at, stop):
             destination_lows[run.place, run.source_place].append(_Slice(run.offsets, start, min(at, stop)))
     if any(window.cut_below for window in destination):
-        source = tuple(
-            window._replace(seen=min((offset for place, offset in firsts if place == at), default=window.high))
-            for at, window in enumerate(source)
-        )
+        source = tuple(window._replace(seen=_seen(in_both, at, window.high)) for at, window in enumerate(source))
     if any(window.cut_above for window in destination):
         source = tuple(
             window._replace(near=min(window.near, _last(source_nears, at, window.at)))
@@ -223,6 +226,12 @@ class _Slice(t.NamedTuple):
 
 
 _Slices = dict[tuple[int, int], list[_Slice]]  # by the partition, and the one on the other side
+
+
+def _seen(slices: _Slices, place: int, default: int) -> int:
+    """The first of these offsets of a partition. Fewer than that many show nothing, because a record may come again later."""
+    of_place = [each for (at, _other), several in slices.items() if at == place for each in several]
+    return min(each.offsets[each.start] for each in of_place) if _number(of_place) >= DISTINCT else default
 
 
 def _last(slices: _Slices, place: int, default: int) -> int:

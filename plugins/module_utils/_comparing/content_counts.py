@@ -27,8 +27,13 @@ def of_run(run: PairRun, windows: Windows) -> Counts:
     first_skipped, first_repeated = max(unconsumed, low), at
     skipped = max(0, min(near, at) - first_skipped)
     repeated = max(0, min(unconsumed, destination_near) - first_repeated)
+    unseen = max(0, min(near, low) - unconsumed)  # an equal record of before the source's window may have these copies
     result = Counts(
-        max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)), skipped, repeated=repeated
+        max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)),
+        skipped,
+        to_come=unseen,
+        repeated=repeated,
+        unseen=unseen,
     )
     if not (skipped or repeated):
         return result
@@ -253,6 +258,7 @@ def _fate(missing: list[PlaceInClaim], windows: Windows, progress: ToolProgress)
     return {
         "absent": len(absent),
         "to_come": len(missing) - len(absent),
+        "unseen": sum(offset < windows.source[place].seen for place, offset in missing),
         "first_absent": Spot(min(absent), None) if absent else None,
     }
 

@@ -25,7 +25,8 @@ class Counts(t.NamedTuple):
     source. destination_only: destination-only records. pending: consumed records that the replication tool has still to
     copy, which then come after the offset. doubtful: unconsumed records that are skipped if copies which follow the offset
     are those of equal records that were written later. aborted: copies of records of aborted transactions, which are
-    neither destination-only nor recopied. The first of three kinds are named.
+    neither destination-only nor recopied. unseen: of those to come, the records that have a copy if it is before all that was
+    read. The first of three kinds are named.
     """
 
     compared: int = 0
@@ -38,13 +39,14 @@ class Counts(t.NamedTuple):
     pending: int = 0
     doubtful: int = 0
     aborted: int = 0
+    unseen: int = 0
     first_skipped: Spot | None = None
     first_absent: Spot | None = None
     first_repeated: Spot | None = None
 
 
 # So many members of Counts are numbers; the others are spots.
-NUMBERS = 10
+NUMBERS = 11
 
 
 class ToolProgress(t.NamedTuple):

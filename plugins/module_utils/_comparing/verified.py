@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._matching.certificates import DISTINCT
 from .._model.notes import Note, NoteKind
 from .._model.progress import are, counted
 from .._model.report import Finding, Flaw, ProblemKind
@@ -113,22 +114,29 @@ def _or_to_come(counts: Counts) -> str:
 
 
 def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
-    """Is nothing in common where both logs have records, and more of them than the plan lets come again?"""
-    source_offsets = sum(max(0, window.high - window.at) for window in windows.source)
-    destination_offsets = sum(max(0, window.high - window.at) for window in windows.destination)
-    nothing = not any(counts._replace(to_come=0, destination_only=0, doubtful=0))
-    return windows.is_cut_above and nothing and source_offsets > 0 and destination_offsets > (claim.repeats or 0)
+    """Is nothing in common where both logs have records, and more of them than may come again or be copies of lost ones?"""
+    source_offsets = sum(window.following for window in windows.source)
+    destination_offsets = sum(window.following for window in windows.destination)
+    nothing = not any(counts._replace(to_come=0, destination_only=0, doubtful=0, unseen=0))
+    others = (claim.repeats or 0) + _expired(claim, windows)
+    return windows.is_cut_above and nothing and source_offsets > 0 and destination_offsets > others
 
 
 def _not_counted(counts: Counts, windows: Windows) -> int:
     """How many unconsumed records may be skipped, because no copy that may be theirs was counted before the offset.
 
-    That is so where records were left out before the window, and none in it says where it begins in the other log.
+    That is so where records were left out before a window, and none in it says where it begins in the other log.
     """
     is_open_below = any(window.cut_below for window in windows.source) and all(
         window.low >= window.at for window in windows.destination
     )
-    return counts.absent + counts.to_come if is_open_below else 0
+    return counts.absent + counts.to_come if is_open_below else counts.unseen
+
+
+def _are_few_compared(counts: Counts, windows: Windows) -> bool:
+    """Are there unconsumed records of which nothing is known, and so few others that equal ones may have come by chance?"""
+    unexamined = any(max(window.low, window.at, window.near) < window.high for window in windows.source)
+    return unexamined and not counts.skipped and counts.compared < DISTINCT
 
 
 def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -> t.Iterator[Note]:
@@ -136,7 +144,13 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
         yield Note(
             NoteKind.NOT_COUNTED,
             f"{_records(not_counted, 'unconsumed')} not verified: no copy follows {_offsets(claim)}, and within the limit "
-            "nothing shows which records before it are their copies; raise the limit (0 reads the whole logs)",
+            "nothing shows whether one is before it; raise the limit (0 reads the whole logs)",
+        )
+    elif _are_few_compared(counts, windows) and not _is_elsewhere(claim, counts, windows):
+        yield Note(
+            NoteKind.NOT_COUNTED,
+            f"fewer than {DISTINCT} of the unconsumed records within the limit at the source have a copy within the limit from "
+            f"{_offsets(claim)} on, which verifies nothing; raise the limit (0 reads the whole logs)",
         )
     if counts.doubtful:
         later, remedy = "were written meanwhile", "verify again while producers do not write"
@@ -147,8 +161,8 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
             f"{_records(counts.doubtful, 'unconsumed')} not verified: copies that follow {_offsets(claim)} may be those of "
             f"equal records that {later}; {remedy}",
         )
-    if counts.to_come:
-        yield _to_come_note(claim, counts.to_come)
+    if counts.to_come > not_counted:
+        yield _to_come_note(claim, counts.to_come - not_counted)
     if counts.absent and is_compacted:
         absent = f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
         why = "compaction may have removed what is absent, because only each key's newest record counts"
@@ -185,15 +199,20 @@ def _to_come_note(claim: Claim, number: int) -> Note:
 
 def _expired_clause(claim: Claim, windows: Windows) -> str:
     """What records that only the destination has may be, where the source's log begins after a committed offset."""
-    expired = sum(
-        max(0, window.low - offset)
-        for window, (partition, offset) in zip(windows.source, claim.source, strict=True)
-        if not window.cut_below and partition not in claim.uncommitted
-    )
+    expired = _expired(claim, windows)
     if not expired:
         return ""
     after = f"{counted(expired, 'offset')} after the committed one"
     return f"; they may be copies of expired records: the source's log begins {after}"
+
+
+def _expired(claim: Claim, windows: Windows) -> int:
+    """How many unconsumed offsets the source has lost before its log begins."""
+    return sum(
+        max(0, window.low - offset)
+        for window, (partition, offset) in zip(windows.source, claim.source, strict=True)
+        if not window.cut_below and partition not in claim.uncommitted
+    )
 
 
 def _records(number: int, kind: str) -> str:

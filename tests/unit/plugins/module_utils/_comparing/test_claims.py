@@ -53,7 +53,7 @@ def cut(its, pairs):
         return its
     source_windows, destination_windows = its.source, its.destination
     source_nears, destination_nears, destination_lows = (collections.defaultdict(list) for _kind in range(3))
-    seen = {}
+    seen = collections.defaultdict(list)
     for source_place, source_offset, place, offset in pairs:
         source_window, destination_window = source_windows[source_place], destination_windows[place]
         if not (
@@ -61,7 +61,7 @@ def cut(its, pairs):
             and destination_window.low <= offset < destination_window.high
         ):
             continue
-        seen[source_place] = min(source_offset, seen.get(source_place, source_offset))
+        seen[source_place].append(source_offset)
         if source_offset >= source_window.at:
             source_nears[source_place, place].append(source_offset)
         if offset >= destination_window.at:
@@ -69,7 +69,10 @@ def cut(its, pairs):
         else:
             destination_lows[place, source_place].append(-offset)
     if any(each.cut_below for each in its.destination):
-        source_windows = tuple(each._replace(seen=seen.get(at, each.high)) for at, each in enumerate(source_windows))
+        source_windows = tuple(
+            each._replace(seen=min(seen[at]) if len(seen[at]) >= 4 else each.high)  # fewer may be there by chance
+            for at, each in enumerate(source_windows)
+        )
     if any(each.cut_above for each in its.destination):
         source_windows = tuple(
             each._replace(near=min(each.near, outermost(source_nears, at, each.at - 1) + 1))

@@ -185,7 +185,7 @@ def test_a_limit_raises_no_false_alarm_and_sees_what_is_near(
             assert right.doubtful == 0 or beats  # equal beats whose copies have other times are told apart by nothing
             assert (
                 right._replace(doubtful=0)[1:]
-                == (0, 0, right.to_come, 0, 0, right.destination_only, 0, 0, 0) + (None,) * 3
+                == (0, 0, right.to_come, 0, 0, right.destination_only, 0, 0, 0, 0) + (None,) * 3
             )
             for moved in (1, 10):
                 far = judged(source, copies, number * source_gaps, (number + moved) * destination_gaps, 100)

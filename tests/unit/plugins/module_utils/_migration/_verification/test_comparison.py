@@ -225,6 +225,81 @@ def test_short_logs_are_read_whole_if_the_limit_lets_nothing_be_compared() -> No
     assert "raise the limit" in found_near.problems[0].detail
 
 
+@pytest.fixture(params=["short", "long"])
+def logs_are(request: pytest.FixtureRequest) -> t.Iterator[str]:
+    """Whether the logs of a test are short enough to be read whole where too little is certain within the limit."""
+    with mock.patch.object(comparison, "SHORT", {"short": comparison.SHORT, "long": -1}[request.param]):
+        yield request.param
+
+
+def is_doubted(found: ReportFinding) -> bool:
+    return any(note.kind is NoteKind.NOT_COUNTED for note in found.notes)
+
+
+@pytest.mark.parametrize("repeats", [None, 0, 30, 400])
+@pytest.mark.parametrize("new", ["", "beat@9999"])
+def test_an_offset_far_after_the_copies_is_not_passed_as_if_they_were_still_to_come(
+    logs_are: str, repeats: int | None, new: str
+) -> None:
+    """Producers have moved to the destination: more records than the limit follow the copies. A heartbeat occurs there, too."""
+    before = " ".join([names(range(15), lambda at: at), "beat@15", names(range(16, 30), lambda at: at)])
+    after = [f"n{number}@{1000 + number}" for number in range(200)]
+    after[170] = new or after[170]
+    clusters = world(before, f"{before} {' '.join(after)}")
+    (wrong,) = clusters.findings((20, 180, repeats), limit=50)
+    assert wrong.complete == (logs_are == "short")
+    assert [flaw.kind for flaw in wrong.problems] == ["skipped"] if wrong.complete else is_doubted(wrong)
+    assert "to_come" not in [note.kind for note in wrong.notes]
+    (right,) = clusters.findings((20, 20, repeats), limit=50)
+    assert (right.problems, right.compared, is_doubted(right)) == ((), 10, False)
+
+
+@pytest.mark.parametrize("repeats", [None, 0, 400])
+def test_an_offset_is_verified_though_more_offsets_than_the_limit_have_expired(
+    logs_are: str, repeats: int | None
+) -> None:
+    """Of a group at 100, the source has lost 400 unconsumed records. The destination has all, or has lost them, too."""
+    full = names(range(600), lambda at: at)
+    clusters = world(full, full, start=500)
+    kept, right, wrong, last = clusters.findings(*((100, at, repeats) for at in (100, 500, 510, 600)), limit=20)
+    assert (kept.problems, kept.compared) == ((), 100 if logs_are == "short" else 0)
+    assert is_doubted(kept) == (logs_are == "long")  # its copies follow far from the offset
+    assert (right.problems, is_doubted(right)) == ((), False) and right.compared >= 15
+    assert wrong.skipped == 10 and last.skipped == (100 if logs_are == "short" else 0)
+    assert is_doubted(last) == (logs_are == "long")
+
+
+def test_where_all_has_expired_at_the_source_there_is_nothing_to_examine(logs_are: str) -> None:
+    full = names(range(300), lambda at: at)
+    (found,) = world(full, full, start=300).findings((100, 100, 0), limit=20)
+    assert (found.problems, is_doubted(found)) == ((), False)
+
+
+@settings(max_examples=400)
+@given(st.randoms(use_true_random=False), st.integers(3, 8))
+def test_a_limit_passes_no_offset_that_skips_records_without_a_word(chance: random.Random, limit: int) -> None:
+    """Different records of a source that has lost some, copied by a tool that lags, leaves some out or has begun again."""
+    size = chance.randint(1, 40)
+    copied = list(range(chance.choice([size, chance.randint(0, size)])))
+    if chance.random() < 0.2:
+        copied += copied[chance.randint(0, len(copied)) :]
+    if chance.random() < 0.2:
+        copied = [number for number in copied if chance.random() < 0.9]
+    strangers = [names_of(f, chance.choice([0, 0, chance.randint(0, 40)])) for f in "xy"]
+    copies = f"{strangers[0]} {names(copied, lambda at: at)} {strangers[1]}"
+    start = chance.choice([0, 0, chance.randint(0, size)])
+    clusters = world(names(range(size), lambda at: at), copies, start=start)
+    claim = chance.randint(0, size), chance.randint(0, len(copies.split())), chance.choice([None, 0, chance.randint(0, 40)])
+    with mock.patch.object(comparison, "SHORT", -1):
+        (near,) = clusters.findings(claim, limit=limit)
+    (whole,) = clusters.findings(claim)
+    assert near.problems or is_doubted(near) or not whole.skipped
+
+
+def names_of(stranger: str, number: int) -> str:
+    return " ".join(f"{stranger}{at}@{5000 + at}" for at in range(number))
+
+
 def test_equal_records_whose_copies_have_other_times_are_compared_whole() -> None:
     """Nothing tells where a window ends in the other log."""
     copies = " ".join(f"beat@{9000 + number}" for number in range(330))  # the tool has copied 30 of them twice
