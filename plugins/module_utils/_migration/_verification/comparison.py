@@ -293,7 +293,7 @@ def _units(
         if most is not None and pair.size > most:
             less = most // (_LIMITS_READ * (len(claim.source) + len(claim.destination)))
             windows, pair = _read_for(claim, logs, less)
-        key = pair, match_on
+        key = pair, match_on, windows.is_lossy  # of equal extents, some windows are cut and others are not
         if key not in units:
             units[key] = PartitionUnit(pair, match_on, windows.is_lossy)
         units[key].windows[number] = windows

@@ -289,7 +289,11 @@ def test_a_limit_passes_no_offset_that_skips_records_without_a_word(chance: rand
     copies = f"{strangers[0]} {names(copied, lambda at: at)} {strangers[1]}"
     start = chance.choice([0, 0, chance.randint(0, size)])
     clusters = world(names(range(size), lambda at: at), copies, start=start)
-    claim = chance.randint(0, size), chance.randint(0, len(copies.split())), chance.choice([None, 0, chance.randint(0, 40)])
+    claim = (
+        chance.randint(0, size),
+        chance.randint(0, len(copies.split())),
+        chance.choice([None, 0, chance.randint(0, 40)]),
+    )
     with mock.patch.object(comparison, "SHORT", -1):
         (near,) = clusters.findings(claim, limit=limit)
     (whole,) = clusters.findings(claim)
@@ -394,6 +398,13 @@ def test_what_is_found_of_an_offset_does_not_depend_on_other_offsets(
     )
     asked = [(min(at, len(copies)), min(max(0, at + by), len(copies)), 0) for at, by in claims]
     assert clusters.findings(*asked, limit=limit) == [clusters.findings(claim, limit=limit)[0] for claim in asked]
+
+
+def test_a_limit_within_which_the_log_begins_does_not_decide_about_offsets_farther_on(logs_are: str) -> None:
+    """The same is read for both. A copy may be that of a record before the range of the second one, but not of the first."""
+    clusters = world("c@1000 c@1001 c@1002 b@1003 r4@1004", "c@500")
+    asked = (1, 1, 0), (5, 1, None)
+    assert clusters.findings(*asked, limit=3) == [clusters.findings(claim, limit=3)[0] for claim in asked]
 
 
 def test_a_single_stamped_copy_may_be_that_of_a_record_that_the_source_has_lost() -> None:
