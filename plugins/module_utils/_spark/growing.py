@@ -48,7 +48,9 @@ class Growing(contextlib.ExitStack):
             # As in Log.learn(): a log that has become shorter is another one, and what was read of it is forgotten.
             self._read.clear()
             self._scans.clear()
-        new = [Range(at, self._read.get(at, facts[at].log_start), facts[at].end) for at in self._partitions]
+        # What came after the last look may have expired already.
+        starts = [max(facts[at].log_start, self._read.get(at, 0)) for at in self._partitions]
+        new = [Range(at, start, facts[at].end) for at, start in zip(self._partitions, starts, strict=True)]
         if not self._scans or any(start < end for _partition, start, end in new):
             self._scans.append(self.enter_context(kept(self._scan(new))))
         self._read = {at: end for at, _start, end in new}

@@ -24,9 +24,11 @@ def scanned(monkeypatch):
     frames = types.SimpleNamespace(union=lambda one, other: one + other)
     monkeypatch.setattr(growing, "spark_library", types.SimpleNamespace(DataFrame=frames))
 
-    def looks(*ends):
+    def looks(*ends, start=5):
         with growing.Growing(None, None, [ORDERS, BILLS], ("key",)) as logs:
-            return [logs.up_to({ORDERS: LogFacts(5, end, end), BILLS: LogFacts(0, 7, 7)}) for end in ends]
+            starts = (5, *(start for _end in ends[1:]))
+            facts = [LogFacts(at, end, end) for at, end in zip(starts, ends, strict=True)]
+            return [logs.up_to({ORDERS: each, BILLS: LogFacts(0, 7, 7)}) for each in facts]
 
     return looks
 
@@ -36,6 +38,11 @@ def test_only_what_is_new_is_scanned(scanned):
         [(ORDERS, 5, 100), (BILLS, 0, 7)],
         [(ORDERS, 5, 100), (BILLS, 0, 7), (ORDERS, 100, 120)],
     ]
+
+
+def test_what_has_expired_before_it_was_scanned_is_not_asked_for(scanned):
+    """Retention has passed the end of the first scan."""
+    assert scanned(100, 120, start=110)[1] == [(ORDERS, 5, 100), (BILLS, 0, 7), (ORDERS, 110, 120)]
 
 
 def test_a_log_that_has_become_shorter_is_scanned_anew(scanned):
