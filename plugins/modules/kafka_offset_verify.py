@@ -79,7 +79,7 @@ options:
         to three times as many, so that groups share what is read.
       - The module does not verify what is outside this range, and sets C(complete) to false for the entry in O(report).
         If O(plan) allows repeated records, it reads as many additional offsets, up to the same limit again.
-      - If the limit lets nothing be compared, such as where all records are equal, or if there seems to be a problem, the
+      - If the limit lets too little be compared, such as where all records are equal, or if there seems to be a problem, the
         module reads both logs whole if they have at most 1,000,000 offsets together. A problem that O(on_absent) tolerates is
         no reason.
     type: int
