@@ -240,20 +240,20 @@ def _nothing(controller: ProgramController) -> float:
     return time.perf_counter() - begin
 
 
-def _have_members(cluster: Address, groups: t.Iterable[str]) -> None:
+def _have_members(cluster: Address, commits: Commits) -> None:
     """Let somebody join each group, and leave: the groups of applications have had members."""
 
     def join(group: str) -> None:
         consumer = Consumer({"bootstrap.servers": cluster.near, "group.id": group, "enable.auto.commit": False})
         try:
-            consumer.subscribe(["window"])
+            consumer.subscribe(list({topic for topic, _partition in commits[group]}))
             while not consumer.memberid():
                 consumer.poll(0.1)
         finally:
             consumer.close()
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        list(pool.map(join, groups))
+        list(pool.map(join, commits))
 
 
 def _tell(what: str, plays: t.Sequence[tuple[float, str]], target: str = "") -> None:
