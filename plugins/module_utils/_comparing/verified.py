@@ -136,7 +136,7 @@ def _not_counted(counts: Counts, windows: Windows) -> int:
 def _are_few_compared(counts: Counts, windows: Windows) -> bool:
     """Are there unconsumed records of which nothing is known, and so few others that equal ones may have come by chance?"""
     unexamined = any(max(window.low, window.at, window.near) < window.high for window in windows.source)
-    return unexamined and not counts.skipped and counts.compared < DISTINCT
+    return windows.is_cut_above and unexamined and not counts.skipped and counts.compared < DISTINCT
 
 
 def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -> t.Iterator[Note]:

@@ -45,6 +45,7 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
             receipts.get(entry.key),
             plan.destination_traits.log_of(entry.partition),
             one_cluster=plan.is_within_one_cluster,
+            joined=readings[entry.group].had_members if entry.group in readings else False,
         )
         for entry in sorted(plan.entries, key=lambda entry: entry.key)
     )
@@ -112,17 +113,22 @@ def _expecting(
     log: LogRange | None,
     *,
     one_cluster: bool,
+    joined: bool,
 ) -> PlanEntry:
-    """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
+    """Note what the destination has committed; keep the older note while the decision and its reasons stand.
+
+    joined: whether the group has, or had, members at the destination.
+    """
     if entry.verdict is Verdict.UNCOMMITTED and current is not None:
         detail = f"{entry.detail}; consumers start at what the group has committed{at_destination()}"
         entry = dataclasses.replace(entry, detail=sys.intern(detail))
     if receipt is not None and receipt.settles(entry, one_cluster=one_cluster):
-        if previous is not None and _goes_on(entry, previous, receipt, current):
+        if previous is not None and joined and _goes_on(entry, previous, receipt, current):
             return previous
-        entry = _not_after_earlier(entry, receipt, log)
+        if previous is None or not _stands(entry, previous, log):
+            entry = _not_after_earlier(entry, receipt, log, joined)
     if previous is not None and _stands(entry, previous, log):
-        ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
+        ours = receipt is not None and receipt.written == previous.target and receipt.explains(current)
         if ours or current == previous.expected:
             return previous
     return entry if entry.expected == current else dataclasses.replace(entry, expected=current)
@@ -130,13 +136,18 @@ def _expecting(
 
 def _goes_on(entry: PlanEntry, previous: PlanEntry, receipt: ReceiptEntry, current: CommittedOffset | None) -> bool:
     """Has the group consumed since it was set to the previous plan's offset? A commit leaves it alone, so the plan stays."""
-    if receipt.written is None or current is None or entry.offset is None:
+    if receipt.written is None or current is None or entry.offset is None or entry.offset < receipt.written.offset:
         return False
     has_consumed = receipt.explains(current) and current.offset > receipt.written.offset
-    return has_consumed and previous.target == receipt.written and previous.source == entry.source
+    return has_consumed and previous.target == receipt.written and _stood(previous) == _stood(entry)
 
 
-def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | None) -> PlanEntry:
+def _stood(entry: PlanEntry) -> list[tuple[str, TopicPartition, int | None]]:
+    """Where the groups stood at the source, whatever counts as consumed of what they have not committed."""
+    return [(at.group, at.partition, at.offset) for at in entry.source]
+
+
+def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | None, joined: bool) -> PlanEntry:
     """The entry, not after the offset that the group was set to before, where the source has lost the records by now.
 
     What an option chooses then counts on nobody but the replication tool writing at the destination, and producers may have
@@ -145,7 +156,9 @@ def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | 
     if receipt.written is None or entry.offset is None or not receipt.stood:
         return entry
     first = max(receipt.written.offset, 0 if log is None else log.start)
-    if entry.verdict is Verdict.REQUESTED or not entry.is_chosen or entry.offset <= first:
+    # Until somebody has joined, what on_uncommitted: end chooses moves on with the log.
+    by_end = entry.verdict is Verdict.REQUESTED or any(at.assumed for at in entry.source)
+    if not (joined if by_end else entry.is_chosen) or entry.offset <= first:
         return entry
     detail = (
         f"{entry.detail}; not after {receipt.written.offset}, to which the group was set from the same committed offset "
@@ -175,5 +188,8 @@ def _stands(entry: PlanEntry, previous: PlanEntry, log: LogRange | None) -> bool
     ):
         entry = dataclasses.replace(entry, offset=previous.offset, repeats=previous.repeats, evidence=previous.evidence)
     evidence = entry.evidence._replace(way=previous.evidence.way, doubt=previous.evidence.doubt)
-    same = dataclasses.replace(entry, expected=previous.expected, verified=previous.verified, evidence=evidence)
+    source = previous.source if _stood(entry) == _stood(previous) else entry.source
+    same = dataclasses.replace(
+        entry, expected=previous.expected, verified=previous.verified, evidence=evidence, source=source
+    )
     return same == previous

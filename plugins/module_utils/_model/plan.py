@@ -28,7 +28,8 @@ _Named = t.TypeVar("_Named", CertificateName, Way)
 class SourcePosition(t.NamedTuple):
     """Where a source group stands; offset is None where it has no commit.
 
-    assumed: without a commit, before which offset all records count as consumed, by on_uncommitted: end; None for nothing.
+    assumed: without a commit, on a topic that was merged, before which offset all records count as consumed: 0 for none. None
+    for any other position, and in plans of a version that did not note it.
     """
 
     group: str

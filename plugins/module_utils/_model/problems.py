@@ -12,6 +12,7 @@ from .notes import Note, NoteKind
 from .progress import counted
 from .report import Finding, PartitionOffset, ProblemKind, finding_name
 
+_TOLERATED = " (on_absent: warn)"  # ends a note
 _GRAVITY = {kind: number for number, kind in enumerate(ProblemKind)}
 
 
@@ -48,14 +49,19 @@ def of_copy(details: t.Iterable[str]) -> list[Problem]:
     return [Problem(ProblemKind.COPY_DIFFERS, "", (), (), None, detail) for detail in details]
 
 
-def tolerating_absent(finding: Finding, by: str) -> Finding:
-    """The same finding, where absent records are notes instead. by: the option that allows them, as it is set."""
+def tolerating_absent(finding: Finding) -> Finding:
+    """The same finding, where absent records are notes instead, because on_absent says warn."""
     tolerated = [flaw for flaw in finding.problems if flaw.kind is ProblemKind.ABSENT]
     return dataclasses.replace(
         finding,
         problems=tuple(flaw for flaw in finding.problems if flaw not in tolerated),
-        notes=(*(Note(NoteKind.ABSENT, f"{flaw.detail} ({by})") for flaw in tolerated), *finding.notes),
+        notes=(*(Note(NoteKind.ABSENT, f"{flaw.detail}{_TOLERATED}") for flaw in tolerated), *finding.notes),
     )
+
+
+def is_tolerated(note: Note) -> bool:
+    """Is it about absent records that tolerating_absent() has made a note of? Those of compaction are notes by themselves."""
+    return note.kind is NoteKind.ABSENT and note.text.endswith(_TOLERATED)
 
 
 def by_gravity(problems: t.Iterable[Problem]) -> list[Problem]:

@@ -178,7 +178,7 @@ def _incrementally(module: Module, planned: list[_Planned], source: Connection, 
         verified = use_case.together([compared, anchored])
     reports = []
     for path, each, method_report, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
-        noted = incremental.noted(each.made, method_report, looked_at, wanted, OnAbsent(params["on_absent"]))
+        noted = incremental.noted(each.made, method_report, looked_at, wanted)
         digest = _note(module, path, each, noted)
         reports.append(dataclasses.replace(incremental.joined(method_report, looked_at), plan=digest))
     return verified, reports

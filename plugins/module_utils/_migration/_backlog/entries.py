@@ -107,7 +107,9 @@ def standing_of_groups(
         topic, commit, line = entry.partition.topic, reading.offsets.get(entry.partition), lines.get(entry.key)
         if start == end:
             continue
-        is_unset = receipt is not None and (line is None or line.written is None)
+        # A group that had its offset before, or was left at its own, has no line, and may have consumed all the same.
+        may_have_consumed = line is None and commit is not None and commit.offset >= end and reading.had_members
+        is_unset = receipt is not None and (line is None or line.written is None) and not may_have_consumed
         if commit is None or commit.offset < start or is_unset:
             ahead.add(topic)
         if commit is None or commit.offset < end or line is None or not line.accounts_for(reading):

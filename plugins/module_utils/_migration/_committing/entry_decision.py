@@ -132,7 +132,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         earlier is not None
         and commit is not None
         and earlier.settles(entry, one_cluster=ground.one_cluster)
-        and _goes_on(earlier, commit, target)
+        and _goes_on(entry, earlier, commit, target)
     ):
         # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
         had_members = entry.group in ground.joined or (ground.one_cluster and entry.is_reset)
@@ -142,7 +142,11 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         return _unexplained(entry, target, commit, earlier, ground)
     if earlier is not None and _vanished(earlier, ground.current):
         return _again(entry, target, earlier, ground)
-    if earlier is not None and earlier.settles(entry, one_cluster=ground.one_cluster) and _moved_back(earlier, commit):
+    if (
+        earlier is not None
+        and earlier.settles(entry, one_cluster=ground.one_cluster)
+        and _moved_back(entry, earlier, commit)
+    ):
         if ground.on_advance == OnAdvance.KEEP:
             return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(commit)}")
         raise entry_refusal(
@@ -246,16 +250,23 @@ def _rewound(
             t.assert_never(ground.on_rewind)
 
 
-def _goes_on(earlier: ReceiptEntry, commit: CommittedOffset, target: CommittedOffset) -> bool:
-    """Has a group gone on after what was set here once? If that is the plan's offset, other metadata are no matter."""
+def _goes_on(entry: PlanEntry, earlier: ReceiptEntry, commit: CommittedOffset, target: CommittedOffset) -> bool:
+    """Has a group gone on after what was set here once, so that the plan's offset is none for it any more?
+
+    If that was the plan's offset, other metadata are no matter. One that records prove to be further is better, and one before
+    what was set says that this was wrong.
+    """
     was = earlier.written
-    return was is not None and earlier.explains(commit) and (was == target or commit.offset > was.offset)
+    if was is None or not earlier.explains(commit):
+        return False
+    no_better = was.offset <= target.offset and (entry.is_chosen or target.offset <= commit.offset)
+    return was == target or (commit.offset > was.offset and no_better)
 
 
-def _moved_back(earlier: ReceiptEntry, commit: Target) -> bool:
+def _moved_back(entry: PlanEntry, earlier: ReceiptEntry, commit: Target) -> bool:
     """Does a group stand before what was set here once, and not where it stood before that?"""
     was = earlier.written
-    if commit is None or was is None or not earlier.is_confirmed:
+    if commit is None or was is None or not earlier.is_confirmed or not (was == entry.target or entry.is_chosen):
         return False
     return commit.offset < was.offset and not same_commit(commit, earlier.before)
 

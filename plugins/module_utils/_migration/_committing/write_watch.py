@@ -44,8 +44,10 @@ class WriteWatch:
         """Take the first reading, unless that is an earlier one of the same run."""
         partitions = self._partitions(None)
         known = {at: end for at in partitions if (end := earlier.end_of(at)) is not None}
-        goes_on = earlier.is_recent and len(known) == len(partitions)
-        self._ends = known if goes_on and self._policy is not None else self._read(None)
+        goes_on = earlier.is_recent and len(known) == len(partitions) and self._policy is not None
+        self._ends = known if goes_on and self._policy == OnStillWritten.NOTE else self._read(None)
+        # What has come in between was perhaps the last: that refuses nothing.
+        goes_on = goes_on and self._ends == known
         self._second = time.monotonic() + (earlier.seconds_left(self._idle_wait) if goes_on else self._idle_wait)
 
     def look(self, keys: t.Collection[Key]) -> None:

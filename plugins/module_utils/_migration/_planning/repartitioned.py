@@ -188,7 +188,7 @@ def _entries(merged: Merged, group: str, decisions: _Decisions, given: StrategyI
     positions = tuple(
         SourcePosition(names[at.topic], at, drafts[at].offset)
         if at in drafts
-        else SourcePosition(names[at.topic], at, None, ends.get(at))
+        else SourcePosition(names[at.topic], at, None, ends.get(at, 0))
         for at in sorted({*merged.sources, *drafts})
     )
     metadata = {draft.metadata for draft in drafts.values() if draft.committed is not None}

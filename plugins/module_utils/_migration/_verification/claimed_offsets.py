@@ -274,7 +274,10 @@ def _claim(entries: list[PlanEntry]) -> Claim:
             source_offsets.setdefault(
                 at.partition, at.offset
             )  # of several groups, the first is the one that the offset was found for
-    uncommitted = {at.partition: at.assumed or 0 for at in first.source if at.partition not in source_offsets}
+    # Plans of earlier releases do not note what they have assumed, and nothing is known of these partitions.
+    uncommitted = {
+        at.partition: at.assumed for at in first.source if at.partition not in source_offsets and at.assumed is not None
+    }
     return Claim(
         first.group,
         tuple({**source_offsets, **uncommitted}.items()),

@@ -9,7 +9,7 @@ import typing as t
 
 from ..._model.notes import NoteKind
 from ..._model.plan import Plan, PlanEntry, Verification
-from ..._model.policies import OnAbsent
+from ..._model.problems import is_tolerated
 from ..._model.report import Finding, Report
 
 
@@ -32,23 +32,20 @@ def part(entries: t.Iterable[PlanEntry], wanted: Verification) -> Parted:
     )
 
 
-def noted(
-    plan: Plan, report: Report, anchors: Report, wanted: Verification, on_absent: OnAbsent = OnAbsent.FAIL
-) -> Plan:
+def noted(plan: Plan, report: Report, anchors: Report, wanted: Verification) -> Plan:
     """The plan in which each entry that was found right says how it was verified.
 
     report: of the entries that were verified as `wanted` says; anchors: of those that had been so before, and were only
     looked at. An entry of which no record was compared, because the limit ended before one came, stays unverified. So does
-    one of which unconsumed records were not counted, and one with a problem, which loses an earlier note. Where on_absent
-    tolerates absent records, so does one that has them: the next verification may not tolerate them.
+    one of which unconsumed records were not counted, one of which absent records were only tolerated, because the next
+    verification may not tolerate them, and one with a problem, which loses an earlier note.
     """
-    unverified = {NoteKind.NOT_COUNTED, *([NoteKind.ABSENT] if on_absent is OnAbsent.WARN else [])}
     notes: dict[tuple[str, t.Any], Verification | None] = {}
     for finding in report.findings:
         is_right = (
             not finding.problems
             and bool(finding.compared or finding.complete)
-            and not any(note.kind in unverified for note in finding.notes)
+            and not any(note.kind is NoteKind.NOT_COUNTED or is_tolerated(note) for note in finding.notes)
         )
         notes |= {
             (finding.group, partition): wanted if is_right else None for partition, _offset in finding.destination

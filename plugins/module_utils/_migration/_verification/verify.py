@@ -182,11 +182,7 @@ def _with_flaws(finding: Finding, flaws: t.Mapping[Key, t.Sequence[Flaw]]) -> Fi
 
 
 def _tolerated(findings: list[Finding], on_absent: OnAbsent) -> list[Finding]:
-    return (
-        [tolerating_absent(finding, "on_absent: warn") for finding in findings]
-        if on_absent == OnAbsent.WARN
-        else findings
-    )
+    return [tolerating_absent(finding) for finding in findings] if on_absent == OnAbsent.WARN else findings
 
 
 def _notes(findings: t.Iterable[Finding]) -> list[Note]:

@@ -126,7 +126,7 @@ def test_the_gravest_come_first_and_are_counted_by_kind():
 
 def test_what_is_tolerated_is_a_note_that_names_the_option():
     both = NOTHING._replace(skipped=2, absent=3, first_skipped=Spot((0, 50), (0, 58)))
-    its = tolerating_absent(found(both), "on_absent: warn")
+    its = tolerating_absent(found(both))
     assert [each.kind for each in problems_of(its)] == [ProblemKind.SKIPPED]
     (note,) = its.notes
     assert note.kind is NoteKind.ABSENT and note.text.startswith("3 unconsumed records are not at the destination")

@@ -128,7 +128,8 @@ COPIED = dataclasses.replace(DONE, topics=(BacklogTopic("new", "orders"),))
         (None, "set", True, False, True, False),
         # A script has once committed this on an empty topic, and the group is still to be set.
         (41_877, None, True, False, False, True),
-        (41_877, "another group", True, False, True, False),
+        (41_877, "another group", False, False, True, False),
+        (41_877, "another group", True, False, False, True),  # it had its offset before, and has consumed, perhaps
         (41_877, "rolled back", True, False, True, False),
         (41_877, "set", False, False, False, True),
     ],

@@ -182,23 +182,29 @@ def test_the_source_has_moved_on_and_the_plan_still_expects_what_stood_there_bef
     assert decided(entry(70, 10), at(60), receipt(10, 50, 50)) == "changed"
 
 
-# The source has not moved since, and a new plan says another offset, because records have expired or an option chooses one.
+CHOSEN = {"verdict": Verdict.SAFE, "reason": Reason.CAUGHT_UP}
+
+
+# The source has not moved since, and a new plan says another offset: an option chooses it by now, or records prove it.
 @pytest.mark.parametrize(
-    ("target", "found", "stood", "joined", "expected"),
+    ("target", "found", "stood", "joined", "chosen", "proved"),
     [
-        pytest.param(70, 60, 41, True, "kept", id="consumed since, not as far as the plan"),
-        pytest.param(55, 60, 41, True, "kept", id="consumed since, further than the plan"),
-        pytest.param(70, 60, 41, False, "refused", id="moved, though nobody has ever joined"),
-        pytest.param(70, 50, 41, True, "written", id="not consumed since"),
-        pytest.param(70, 30, 41, True, "refused", id="somebody has moved it back"),
-        pytest.param(70, 60, 40, True, "written", id="the source has moved"),
-        pytest.param(70, 60, None, True, "written", id="the source had committed nothing then"),
+        pytest.param(70, 60, 41, True, "kept", "written", id="consumed since, not as far as the plan"),
+        pytest.param(55, 60, 41, True, "kept", "kept", id="consumed since, further than the plan"),
+        pytest.param(45, 60, 41, True, "refused", "refused", id="what was set was too far"),
+        pytest.param(70, 60, 41, False, "refused", "written", id="moved, though nobody has ever joined"),
+        pytest.param(70, 50, 41, True, "written", "written", id="not consumed since"),
+        pytest.param(70, 30, 41, True, "refused", "written", id="somebody has moved it back"),
+        pytest.param(70, 60, 40, True, "written", "written", id="the source has moved"),
+        pytest.param(70, 60, None, True, "written", "written", id="the source had committed nothing then"),
     ],
 )
-def test_what_a_group_has_consumed_since_stays_whatever_the_plan_says_by_now(target, found, stood, joined, expected):
+def test_no_option_moves_what_a_group_has_consumed_since(target, found, stood, joined, chosen, proved):
     line = receipt(None, 50, 50).entries[0]._replace(source=(Origin(*KEY),), stood=(stood,))
-    known = Receipt("id", (line,))
-    assert decided(entry(target, found), at(found), known, joined=("billing",) if joined else ()) == expected
+    its = {"known": Receipt("id", (line,)), "joined": ("billing",) if joined else ()}
+    planned = entry(target, found)
+    assert decided(dataclasses.replace(planned, **CHOSEN), at(found), **its) == chosen
+    assert decided(planned, at(found), **its) == proved
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,17 @@ def test_a_reading_of_the_same_run_that_has_all_partitions_is_the_first_one(watc
     assert note.text.endswith("clicks: 1 record") and slept_for == [waits]
 
 
+@pytest.mark.parametrize(("now", "waits"), [([5, 5, 5], 3), ([5, 5, 6], 5)])
+def test_what_has_come_since_an_earlier_reading_refuses_nothing(watch, monkeypatch, now, waits):
+    """Its producers may have been stopped in between."""
+    slept_for = []
+    monkeypatch.setattr(write_watch, "time", types.SimpleNamespace(monotonic=lambda: 0.0, sleep=slept_for.append))
+    earlier = EarlierLook.of({}, dict.fromkeys(PLACES, 5))
+    monkeypatch.setattr(time, "time", lambda: earlier.at + 2)
+    assert before(watch(OnStillWritten.FAIL, now, now, idle_wait=5, earlier=earlier), KEYS) == []
+    assert slept_for == [waits]
+
+
 def test_what_is_left_out_after_the_look_is_no_matter(watch):
     watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 9])
     watched.look(KEYS)

@@ -6,7 +6,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
@@ -97,25 +97,52 @@ def test_another_value_of_the_option_is_another_decision(monkeypatch, offset):
     assert (entry.offset, entry.detail) == (offset, "the end, as asked")
 
 
-@pytest.mark.parametrize(
-    ("log_start", "stood", "verdict", "offset"),
-    [
-        (0, COMMITTED, Verdict.SAFE, 50),
-        (60, COMMITTED, Verdict.SAFE, 60),
-        (0, COMMITTED - 1, Verdict.SAFE, 80),
-        (0, COMMITTED, Verdict.REQUESTED, 80),
-    ],
-)
-def test_a_group_that_was_set_before_goes_no_further_by_an_option(monkeypatch, log_start, stood, verdict, offset):
-    entry = dataclasses.replace(by_option(planned(still_world()), 80), verdict=verdict)
+def planned_after(monkeypatch, entry, committed, *, stood=COMMITTED, previous=None, joined=True, log_start=0):
+    """What becomes of an entry if the group was set to 50 before, and has committed this by now."""
     (at,) = entry.source
     traits = Traits((), {"orders": "id"}, {"orders": (LogRange(log_start, 100),)})
     set_to = CommittedOffset(50), CommittedOffset(50), (Origin(at.group, at.partition),)
     receipt = Receipt("d", (ReceiptEntry(*entry.key, None, *set_to, stood=(stood,)),))
-    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
-    begun = Plan("s", "d", "", (entry,), destination_traits=traits)
-    (made,) = expected.with_expected(begun, DESTINATION, None, receipt).entries
+    its = {entry.partition: CommittedOffset(committed)}
+    reading = GroupReading(entry.group, True, "Empty", "classic", "consumer" if joined else "", its)
+    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {entry.group: reading})
+    begun, earlier = (each and Plan("s", "d", "", (each,), destination_traits=traits) for each in (entry, previous))
+    (made,) = expected.with_expected(begun, DESTINATION, earlier, receipt).entries
+    return made
+
+
+@pytest.mark.parametrize(
+    ("verdict", "more", "offset"),
+    [
+        (Verdict.SAFE, {}, 50),
+        (Verdict.SAFE, {"joined": False}, 50),
+        (Verdict.SAFE, {"log_start": 60}, 60),
+        (Verdict.SAFE, {"stood": COMMITTED - 1}, 80),
+        (Verdict.REQUESTED, {}, 50),
+        (Verdict.REQUESTED, {"joined": False}, 80),  # before a cut-over, the end moves on
+    ],
+)
+def test_a_group_that_was_set_before_goes_no_further_by_an_option(monkeypatch, verdict, more, offset):
+    entry = dataclasses.replace(by_option(planned(still_world()), 80), verdict=verdict)
+    made = planned_after(monkeypatch, entry, 50, **more)
     assert made.offset == offset and ("not after 50" in made.detail) is (offset < 80)
+
+
+@pytest.mark.parametrize(("committed", "joined"), [(50, False), (50, True), (60, True)])
+def test_a_second_run_finds_the_plan_of_such_a_group_as_it_was(monkeypatch, committed, joined):
+    first = dataclasses.replace(by_option(planned(still_world()), 50), repeats=50)
+    later = dataclasses.replace(by_option(first, 80), repeats=20)
+    assert planned_after(monkeypatch, later, committed, previous=first, joined=joined) == first
+
+
+@pytest.mark.parametrize(
+    ("more", "offset"),
+    [({}, 50), ({"joined": False}, 90), ({"offset": 40}, 40)],
+)
+def test_the_plan_of_a_group_that_has_consumed_stays_unless_what_was_set_was_wrong(monkeypatch, more, offset):
+    first = dataclasses.replace(planned(still_world()), partition=TopicPartition("orders", 0), offset=50)
+    later = dataclasses.replace(first, offset=more.pop("offset", 90))
+    assert planned_after(monkeypatch, later, 60, previous=first, **more).offset == offset
 
 
 def test_what_an_open_transaction_hid_may_end_and_expire_before_it_is_read():

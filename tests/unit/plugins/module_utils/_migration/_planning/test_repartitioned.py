@@ -156,7 +156,11 @@ def test_every_partition_there_gets_an_entry_with_every_position(spark):
     found = entries(spark, draft(EU[0], 20), draft(US[0], 30))
     assert [(each.group, each.partition, each.offset) for each in found] == [("g", partition, 8) for partition in ALL]
     assert {each.source for each in found} == {
-        (SourcePosition("old-g", EU[0], 20), SourcePosition("old-g", EU[1], None), SourcePosition("old-g", US[0], 30))
+        (
+            SourcePosition("old-g", EU[0], 20),
+            SourcePosition("old-g", EU[1], None, 0),
+            SourcePosition("old-g", US[0], 30),
+        )
     }
     assert spark.asked == [[[20, 0, 30]]]
     assert {each.detail for each in found} == {

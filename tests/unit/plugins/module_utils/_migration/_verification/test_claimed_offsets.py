@@ -110,7 +110,7 @@ def test_partitions_that_were_merged_are_proved_together(claimed):
 
 def test_what_was_merged_and_is_not_committed_counts_as_the_plan_has_counted_it(claimed):
     committed, start, end = (TopicPartition("eu", number) for number in range(3))
-    source = ((committed, 5), (start, None), (end, None, 7))
+    source = ((committed, 5), (start, None, 0), (end, None, 7), (TopicPartition("eu", 3), None))  # in an older plan
     (case,) = claimed([entry(source=source)]).cases
     expected = ((committed, 5), (start, 0), (end, 7))
     assert (case.claim.source, case.claim.uncommitted) == (expected, {start, end})

@@ -13,7 +13,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     SourcePosition,
     Verification,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind, Report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
@@ -82,22 +81,19 @@ def test_what_is_right_is_noted_and_survives_the_file():
 
 
 @pytest.mark.parametrize(
-    ("kind", "on_absent", "verified"),
+    ("note", "verified"),
     [
-        (NoteKind.NOT_COUNTED, OnAbsent.FAIL, None),
-        (NoteKind.ABSENT, OnAbsent.WARN, None),
-        (NoteKind.ABSENT, OnAbsent.FAIL, RECORDS),  # of a compacted destination
+        (Note(NoteKind.NOT_COUNTED, "1 unconsumed record is not verified"), None),
+        (Note(NoteKind.ABSENT, "1 unconsumed record is absent (on_absent: warn)"), None),
+        (Note(NoteKind.ABSENT, "1 unconsumed record is not at the destination, which is compacted"), RECORDS),
     ],
 )
-def test_what_was_not_counted_or_only_tolerated_is_not_noted_as_verified(kind, on_absent, verified):
+def test_what_was_not_counted_or_only_tolerated_is_not_noted_as_verified(note, verified):
     """A later run with on_absent: fail has to find absent records again."""
     found = report(entry(0))
-    note = Note(kind, "1 unconsumed record is not verified, or absent")
     findings = (dataclasses.replace(found.findings[0], notes=(note,)),)
-    plan = incremental.noted(
-        Plan("a", "b", "c", (entry(0),)), dataclasses.replace(found, findings=findings), NOTHING, RECORDS, on_absent
-    )
-    assert plan.entries[0].verified == verified
+    found = dataclasses.replace(found, findings=findings)
+    assert incremental.noted(Plan("a", "b", "c", (entry(0),)), found, NOTHING, RECORDS).entries[0].verified == verified
 
 
 def test_a_plan_of_an_earlier_version_was_not_verified():
