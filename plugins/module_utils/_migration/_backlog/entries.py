@@ -103,16 +103,19 @@ def standing_of_groups(
     """
     waiting, ahead, unsure = set(), set(), []
     lines = _lines(backlog, receipt)
+    given = _given(lines)
     for entry, start, reading, end in _standings(backlog, planned, destination):
         topic, commit, line = entry.partition.topic, reading.offsets.get(entry.partition), lines.get(entry.key)
         if start == end:
             continue
-        # A group that had its offset before, or was left at its own, has no line, and may have consumed all the same.
+        was_set = (entry.group, topic) in given if line is None else line.written is not None
+        is_accounted = was_set and reading.had_members if line is None else line.accounts_for(reading)
+        # A group that had all of its offsets before has no line at all, and may have consumed all the same.
         may_have_consumed = line is None and commit is not None and commit.offset >= end and reading.had_members
-        is_unset = receipt is not None and (line is None or line.written is None) and not may_have_consumed
+        is_unset = receipt is not None and not was_set and not may_have_consumed
         if commit is None or commit.offset < start or is_unset:
             ahead.add(topic)
-        if commit is None or commit.offset < end or line is None or not line.accounts_for(reading):
+        if commit is None or commit.offset < end or not is_accounted:
             waiting.add(topic)
             if commit is not None and commit.offset >= end and not is_unset:
                 unsure.append(entry)
@@ -124,10 +127,12 @@ def are_set(
 ) -> bool:
     """Has every group the offset that is planned for it, or has it consumed since a commit of the receipt has set it?"""
     lines = _lines(backlog, receipt)
+    given = _given(lines)
 
     def is_set(entry: PlanEntry, commit: CommittedOffset | None) -> bool:
         line = lines.get(entry.key)
-        return same_commit(commit, entry.target) or (line is not None and line.explains(commit))
+        is_explained = (entry.group, entry.partition.topic) in given if line is None else line.explains(commit)
+        return same_commit(commit, entry.target) or (commit is not None and is_explained)
 
     standings = _standings(backlog, planned, destination)
     return all(is_set(entry, reading.offsets.get(entry.partition)) for entry, _start, reading, _end in standings)
@@ -157,6 +162,11 @@ def _standings(
 def _lines(backlog: Backlog, receipt: Receipt | None) -> t.Mapping[Key, ReceiptEntry]:
     """What a receipt says of the topics that are copied to, as far as they are those that it was written for."""
     return receipt.as_far_as_of(backlog.destination_identity).by_key if receipt else {}
+
+
+def _given(lines: t.Mapping[Key, ReceiptEntry]) -> set[tuple[str, str]]:
+    """The groups that a commit has set, with the topics. What has no line there had its offset before, or was left alone."""
+    return {(line.group, line.partition.topic) for line in lines.values() if line.is_confirmed}
 
 
 def unsure_notes(unsure: t.Collection[PlanEntry]) -> list[Note]:

@@ -106,6 +106,7 @@ def standing(monkeypatch):
         lines = {
             "set": [ReceiptEntry("billing", THERE, None, target, target)],
             "rolled back": [ReceiptEntry("billing", THERE, None, None, None)],
+            "another partition": [ReceiptEntry("billing", THERE._replace(partition=1), None, target, target)],
             "another group": [ReceiptEntry("shipping", THERE, None, target, target)],
         }
         receipt = written and Receipt("b", tuple(lines[written]))
@@ -128,6 +129,8 @@ COPIED = dataclasses.replace(DONE, topics=(BacklogTopic("new", "orders"),))
         (None, "set", True, False, True, False),
         # A script has once committed this on an empty topic, and the group is still to be set.
         (41_877, None, True, False, False, True),
+        (140, "another partition", True, True, False, False),  # the group had its offset on this one before
+        (139, "another partition", True, False, False, False),
         (41_877, "another group", False, False, True, False),
         (41_877, "another group", True, False, False, True),  # it had its offset before, and has consumed, perhaps
         (41_877, "rolled back", True, False, True, False),
