@@ -33,6 +33,7 @@ KEPT = {
     "_migration/drafts.py",
     "_migration/not_taken.py",
     "_model/mapping.py",
+    "_model/problems.py",
     "_model/risks.py",
     "_planning/identical.py",
     "_planning/merged_groups.py",
@@ -41,7 +42,6 @@ KEPT = {
     "_planning/repartitioned.py",
     "_planning/wide.py",
     "_report/advice.py",
-    "_verification/verify.py",
 }
 
 
