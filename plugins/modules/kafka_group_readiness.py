@@ -307,6 +307,7 @@ failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md
 """
 
 import dataclasses
+import functools
 import os
 import typing as t
 
@@ -340,9 +341,11 @@ def look(module: Module) -> dict[str, t.Any]:
     objections = read_objections(params["report"], params["plan"], text).lines
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
     now = documents.utc_text(last.now)
-    wait = params["wait_for_start"], params["wait_for_groups"]
     committed = files.parsed(params["receipt"], receipt.from_json)
-    groups = use_case.look_until_started(made, committed, source, destination, last.ready_since, now, *wait)
+    look_once = functools.partial(
+        use_case.look_at_readiness, made, committed, source, destination, last.ready_since, now
+    )
+    groups = use_case.look_until_started(look_once, params["wait_for_start"], params["wait_for_groups"])
     rows = tuple(status.group_row(group) for group in groups)
     written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, last.now, rows)
     write_status(module, written.after(last.rounds), os.path.dirname(params["plan"]))

@@ -122,12 +122,14 @@ def _expecting(
     if entry.verdict is Verdict.UNCOMMITTED and current is not None:
         detail = f"{entry.detail}; consumers start at what the group has committed{at_destination()}"
         entry = dataclasses.replace(entry, detail=sys.intern(detail))
+    stands = previous is not None and _stands(entry, previous, log)
     if receipt is not None and receipt.settles(entry, one_cluster=one_cluster):
         if previous is not None and joined and _goes_on(entry, previous, receipt, current):
             return previous
-        if previous is None or not _stands(entry, previous, log):
+        if not stands:
             entry = _not_after_earlier(entry, receipt, log, joined)
-    if previous is not None and _stands(entry, previous, log):
+            stands = previous is not None and _stands(entry, previous, log)
+    if previous is not None and stands:
         ours = receipt is not None and receipt.written == previous.target and receipt.explains(current)
         if ours or current == previous.expected:
             return previous

@@ -44,27 +44,20 @@ def look_at_readiness(
 
 
 def look_until_started(
-    plan: Plan,
-    receipt: Receipt | None,
-    source: Connection,
-    destination: Connection,
-    since: t.Mapping[str, str],
-    now: str,
-    seconds: float,
-    groups: t.Collection[str] | None = None,
+    look: t.Callable[[], list[Readiness]], seconds: float, groups: t.Collection[str] | None = None
 ) -> list[Readiness]:
-    """As look_at_readiness(), again until all groups that may start are in use at the destination, or so many seconds are over.
+    """What is seen when all groups that may start are in use at the destination, or so many seconds are over.
 
-    groups: those that may start. By default, all but those that the first look shows blocked, at another offset than the
-    plan's, or in use at the source.
+    look: looks once, as look_at_readiness() does. groups: those that may start. By default, all but those that the first look
+    shows blocked, at another offset than the plan's, or in use at the source.
     """
     deadline = time.monotonic() + seconds
-    looked = look_at_readiness(plan, receipt, source, destination, since, now)
+    looked = look()
     ready = {group.group for group in looked if group.ready and not group.in_use_at_source}
     may_start = ready if groups is None else groups
     while (left := deadline - time.monotonic()) > 0:
         if all(group.in_use_at_destination for group in looked if group.group in may_start):
             break
         time.sleep(min(_PAUSE, left))
-        looked = look_at_readiness(plan, receipt, source, destination, since, now)
+        looked = look()
     return looked

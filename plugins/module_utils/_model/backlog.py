@@ -14,7 +14,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import ClusterIdentity
-from .file_rows import At, Form, read_row, write_row
+from .file_rows import At, Form, read_file, read_row, write_row
 from .new_topics import NewTopic
 from .records import TopicPartition
 
@@ -154,10 +154,7 @@ def to_json(backlog: Backlog) -> str:
 
 def from_json(text: str, path: str) -> Backlog:
     """Read a copy file, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    ranges = documents.parse_entries(KIND, path, rows, _range)
-    # Earlier releases have not noted whether it is claimed.
-    return documents.parse(KIND, path, head, lambda row: read_row(Backlog, {"claimed": True} | row, ranges=ranges))
+    return read_file(KIND, text, path, Backlog, {"claimed": True}, ranges=_range)
 
 
 def _range(row: t.Any) -> BacklogRange:

@@ -120,11 +120,21 @@ def read_row(made: type[_T], row: t.Any, **given: t.Any) -> _T:
     return made(**given)
 
 
-def read_file(kind: str, text: str, path: str, made: type[_T], **entries: t.Callable[[t.Any], t.Any]) -> _T:
-    """What a file of this kind holds, or InvalidFile. entries: the member that its entries are, and how one of them is read."""
+def read_file(
+    kind: str,
+    text: str,
+    path: str,
+    made: type[_T],
+    missing: t.Mapping[str, t.Any] = types.MappingProxyType({}),
+    **entries: t.Callable[[t.Any], t.Any],
+) -> _T:
+    """What a file of this kind holds, or InvalidFile. entries: the member that its entries are, and how one of them is read.
+
+    missing: members that files of earlier releases lack, as JSON.
+    """
     head, rows = documents.loads(kind, text, path)
     given = {name: documents.parse_entries(kind, path, rows, read) for name, read in entries.items()}
-    return documents.parse(kind, path, head, lambda row: read_row(made, row, **given))
+    return documents.parse(kind, path, head, lambda row: read_row(made, {**missing, **row}, **given))
 
 
 class _Members(t.NamedTuple):

@@ -74,8 +74,9 @@ class ReceiptEntry(t.NamedTuple):
 
         one_cluster: inside one, whoever asks for another offset wants it.
         """
-        if self.written == entry.target or one_cluster:
-            return self.written == entry.target
+        is_same = self.written == entry.target
+        if is_same or one_cluster:
+            return is_same
         if not self.stood:
             return entry.is_chosen
         stood = dict(zip(self.source, self.stood, strict=True))

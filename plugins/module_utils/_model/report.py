@@ -11,7 +11,7 @@ import typing as t
 
 from . import documents
 from .earlier_look import NOT_LOOKED, EarlierLook
-from .file_rows import At, Form, partition_from, read_row, write_row
+from .file_rows import At, Form, partition_from, read_file, read_row, write_row
 from .match_on import PART
 from .notes import Note, NoteKind
 from .record_sum import Bound, RecordSum
@@ -152,9 +152,7 @@ def to_json(report: Report) -> str:
 
 def from_json(text: str, path: str) -> Report:
     """Read a report file, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    findings = documents.parse_entries(KIND, path, rows, lambda row: read_row(Finding, row))
-    return documents.parse(KIND, path, head, lambda row: read_row(Report, {"look": None, **row}, findings=findings))
+    return read_file(KIND, text, path, Report, {"look": None}, findings=lambda row: read_row(Finding, row))
 
 
 def objections(text: str, path: str) -> Objections:

@@ -128,12 +128,8 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     target, commit = entry.target, ground.current.get(entry.key)
     if target is None or same_commit(commit, target):
         return None
-    if (
-        earlier is not None
-        and commit is not None
-        and earlier.settles(entry, one_cluster=ground.one_cluster)
-        and _goes_on(entry, earlier, commit, target)
-    ):
+    is_settled = earlier is not None and earlier.settles(entry, one_cluster=ground.one_cluster)
+    if earlier is not None and is_settled and commit is not None and _goes_on(entry, earlier, commit, target):
         # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
         had_members = entry.group in ground.joined or (ground.one_cluster and entry.is_reset)
         if not earlier.has_moved_alone(commit, had_members):
@@ -142,11 +138,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         return _unexplained(entry, target, commit, earlier, ground)
     if earlier is not None and _vanished(earlier, ground.current):
         return _again(entry, target, earlier, ground)
-    if (
-        earlier is not None
-        and earlier.settles(entry, one_cluster=ground.one_cluster)
-        and _moved_back(entry, earlier, commit)
-    ):
+    if earlier is not None and is_settled and _moved_back(entry, earlier, commit):
         if ground.on_advance == OnAdvance.KEEP:
             return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(commit)}")
         raise entry_refusal(

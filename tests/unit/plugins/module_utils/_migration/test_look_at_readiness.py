@@ -3,12 +3,8 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_readiness as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-
-ONPREM, CLOUD = Connection("onprem", ("a:1",)), Connection("cloud", ("b:1",))
 
 
 def group(name, in_use=False, not_committed=0, verdict=Verdict.EXACT, at_source=False):
@@ -21,10 +17,9 @@ def looks(monkeypatch):
 
     def looks(*answers, groups=None):
         left, now = list(answers), [0.0]
-        monkeypatch.setattr(use_case, "look_at_readiness", lambda *_given: left.pop(0) if left[1:] else left[0])
         monkeypatch.setattr(use_case.time, "monotonic", lambda: now[0])
         monkeypatch.setattr(use_case.time, "sleep", lambda seconds: now.append(now.pop() + seconds))
-        use_case.look_until_started(Plan("a", "b", "c", ()), None, ONPREM, CLOUD, {}, "", 60, groups)
+        use_case.look_until_started(lambda: left.pop(0) if left[1:] else left[0], 60, groups)
         return now[0]
 
     return looks
