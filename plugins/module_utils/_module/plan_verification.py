@@ -20,6 +20,7 @@ from .._model.connection import Connection
 from .._model.earlier_look import EarlierLook
 from .._model.errors import InvalidFile, InvalidInput
 from .._model.failure_kinds import FailureKind
+from .._model.group_state import GroupReading
 from .._model.option_names import option_name
 from .._model.policies import OnAbsent, OnAdvance, OnProblem, OnRewind
 from .._model.problems import of_copy
@@ -34,13 +35,14 @@ class _Planned(t.NamedTuple):
     """A plan file.
 
     written: the receipt of its commit, None where the whole plan is verified. chosen: the entries to verify, None for
-    all.
+    all. readings: the plan's groups at the destination, where they were read for that.
     """
 
     made: plan.Plan
     digest: str
     written: receipt.Receipt | None
     chosen: list[plan.PlanEntry] | None
+    readings: t.Mapping[str, GroupReading] | None
 
 
 def check_verification(params: dict[str, t.Any]) -> None:
@@ -126,13 +128,15 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
         made = plan.from_json(text, path)
         written = _receipt(made, receipt_path)
         use_case.expect(params["method"], made, source, destination)
-        chosen = None
+        chosen = readings = None
         if wanted == "to_commit":
-            _checked, chosen = at_once(
+            _checked, readings = at_once(
                 functools.partial(check_plan_clusters, made, source, destination),
-                functools.partial(pending.entries_to_commit, made, written, destination, policies),
+                functools.partial(pending.planned_groups, made, destination),
             )
-        planned.append(_Planned(made, digests.digest(text), written if wanted == "committed" else None, chosen))
+            chosen = pending.entries_to_commit(made, written, destination, readings, policies)
+        done = written if wanted == "committed" else None
+        planned.append(_Planned(made, digests.digest(text), done, chosen, readings))
     return planned
 
 
@@ -142,7 +146,7 @@ def _looks(
     """For each report, how both clusters are seen meanwhile; None unless a commit may follow."""
     if scope(params) not in ("plan", "to_commit") or not params["report"]:
         return [None] * max(1, len(planned))
-    return [pending.look_before_commit(each.made, source, destination) for each in planned]
+    return [pending.look_before_commit(each.made, source, destination, each.readings) for each in planned]
 
 
 def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:

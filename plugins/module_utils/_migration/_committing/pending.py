@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ..._control import groups, positions
 from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.earlier_look import EarlierLook
 from ..._model.errors import MigrationError
-from ..._model.group_state import commits_of
+from ..._model.group_state import GroupReading, commits_of
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnBlocked
 from ..._model.receipt import Receipt
@@ -20,14 +22,23 @@ from .entry_decision import entries_to_write
 from .outcome import CommitOptions
 
 
-def look_before_commit(plan: Plan, source: Connection, destination: Connection) -> EarlierLook | None:
-    """What a commit of the plan looks at once more, as it is now; None where that cannot be read, which the commit will say."""
-    entries = [entry for entry in plan.entries if entry.offset is not None]
-    names = sorted({entry.group for entry in entries})
-    partitions = {at.partition for entry in entries for at in entry.source}
+def planned_groups(plan: Plan, destination: Connection) -> dict[str, GroupReading]:
+    """The groups that the plan has an offset for, as they are at the destination now."""
+    names = sorted({entry.group for entry in plan.entries if entry.offset is not None})
+    return groups.read_groups(destination, names) if names else {}
+
+
+def look_before_commit(
+    plan: Plan, source: Connection, destination: Connection, known: t.Mapping[str, GroupReading] | None
+) -> EarlierLook | None:
+    """What a commit of the plan looks at once more, as it is now; None where that cannot be read, which the commit will say.
+
+    known: of planned_groups(), where they were read just now.
+    """
+    partitions = {at.partition for entry in plan.entries if entry.offset is not None for at in entry.source}
     try:
         readings, ends = at_once(
-            lambda: groups.read_groups(destination, names) if names else {},
+            lambda: planned_groups(plan, destination) if known is None else known,
             lambda: positions.log_ends(source, partitions),
         )
     except MigrationError:
@@ -36,9 +47,13 @@ def look_before_commit(plan: Plan, source: Connection, destination: Connection) 
 
 
 def entries_to_commit(
-    plan: Plan, receipt: Receipt | None, destination: Connection, options: CommitOptions
+    plan: Plan,
+    receipt: Receipt | None,
+    destination: Connection,
+    readings: t.Mapping[str, GroupReading],
+    options: CommitOptions,
 ) -> list[PlanEntry]:
-    """The entries that a commit with these options would write, or refuse to.
+    """The entries that a commit with these options would write, or refuse to. readings: of planned_groups().
 
     Not those that are committed already, that were migrated earlier and have consumed since, or that an option leaves
     alone. Of a topic that was repartitioned or merged all entries of a group, when any is written: their records can
@@ -47,8 +62,6 @@ def entries_to_commit(
     blocked = {entry.group for entry in plan.entries if entry.verdict is Verdict.BLOCKED}
     left_out = blocked if options.on_blocked == OnBlocked.SKIP_GROUP else set()
     entries = [entry for entry in plan.entries if entry.offset is not None and entry.group not in left_out]
-    names = sorted({entry.group for entry in entries})
-    readings = groups.read_groups(destination, names) if names else {}
     busy = groups_with_members(entries, readings, options)
     entries = [entry for entry in entries if entry.group not in busy]
     current = commits_of(readings)

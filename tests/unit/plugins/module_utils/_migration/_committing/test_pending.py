@@ -45,7 +45,9 @@ def would_write(monkeypatch):
 
         monkeypatch.setattr(pending.groups, "read_groups", read)
         plan = Plan("S", "D", "", tuple(entries))
-        found = pending.entries_to_commit(plan, Receipt("D", tuple(receipt)), CLOUD, options)
+        found = pending.entries_to_commit(
+            plan, Receipt("D", tuple(receipt)), CLOUD, pending.planned_groups(plan, CLOUD), options
+        )
         return [each.key for each in found]
 
     return ask
