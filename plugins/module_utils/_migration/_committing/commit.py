@@ -110,7 +110,7 @@ def commit(
         return outcome
     finished = _carry_out(destination, decided, changed.destination.traits, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
-    written_notes = producers.after(decided.may_start) or written_notes
+    written_notes += producers.after(decided.may_start)
     return dataclasses.replace(
         outcome,
         receipt=finished,

@@ -75,14 +75,15 @@ class WriteWatch:
         return _notes("Producers still write at the source", grown)
 
     def after(self, keys: t.Collection[Key]) -> list[Note]:
-        """The same of what has grown since before(). The groups are committed: nothing fails that cannot be read now."""
+        """The same of topics that have grown only since before(). The groups are committed: nothing fails any more."""
         try:
             grown = self._grown(keys)
         except MigrationError as exc:
             text = f"Nobody knows whether producers still write at the source: {exc}"
             return [Note(NoteKind.STILL_WRITTEN, text)]
-        self.seen |= {written.topic: written for written in grown}
-        return _notes("Producers have written at the source while the groups were committed", grown)
+        since = [written for written in grown if written.topic not in self.seen]
+        self.seen |= {written.topic: written for written in since}
+        return _notes("Producers have written at the source while the groups were committed", since)
 
     def _grown(self, keys: t.Collection[Key]) -> list[StillWritten]:
         before, now = self._ends, self._read(keys)

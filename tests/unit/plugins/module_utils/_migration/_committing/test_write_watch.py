@@ -130,6 +130,13 @@ def test_fail_refuses_before_the_first_write_and_notes_afterwards(watch):
     assert note.text == "Producers have written at the source while the groups were committed: clicks: 1 record"
 
 
+def test_a_topic_that_grows_before_and_after_the_commit_is_noted_once(watch):
+    watched = watch(OnStillWritten.NOTE, [5, 5, 5], [5, 5, 7], [5, 5, 8])
+    (note,) = before(watched, KEYS)
+    assert note.text == "Producers still write at the source: clicks: 2 records"
+    assert (watched.after(KEYS), watched.seen["clicks"].records) == ([], 2)
+
+
 def test_a_source_that_is_gone_after_the_commit_fails_nothing(watch):
     watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 5], ConnectionFailed("no broker answers"))
     before(watched, KEYS)
