@@ -127,21 +127,27 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
 
 
 @pytest.mark.parametrize(
-    ("playbook", "directory", "said"),
+    ("playbook", "role", "said"),
     [
-        ("migrate_groups", None, f"a path beside the inventory, and localhost is in no inventory file. {ABSOLUTE}"),
-        ("migrate_groups", "moved", "cannot connect"),
-        ("rollback", "moved", "there is no receipt file"),
+        ("migrate_groups", "group_migration", "cannot connect"),
+        ("rollback", "group_migration", "there is no receipt file"),
+        ("promote_topics", "topic_promotion", "topic_promotion_overrides, entry 1"),
+        ("assess_migration", "migration_assessment", "migration_assessment_overrides is no variable of the role"),
     ],
 )
-def test_the_inventory_may_name_the_clusters(controller, tmp_path, playbook, directory, said):
+def test_a_cluster_that_the_inventory_names_has_its_own_variables_and_a_place_for_files(
+    controller, playbook, role, said
+):
     variables = controller.directory / "group_vars/all.yml"
     variables.parent.mkdir()
-    variables.write_text("group_migration_source: onprem\ngroup_migration_destination: cloud\n")
-    given = {"group_migration_groups": ["billing"]}
-    if directory:
-        given["group_migration_directory"] = str(tmp_path / directory)
-    assert said in failed(controller.run(f"streamshift.kafka.{playbook}", "-e", json.dumps(given)))
+    variables.write_text(f"{role}_source: onprem\n{role}_destination: cloud\n")
+    played_on = "onprem" if playbook == "assess_migration" else "cloud"
+    with controller.changed_clusters() as clusters:
+        if playbook not in ("migrate_groups", "rollback"):
+            clusters["hosts"][played_on][f"{role}_overrides"] = [1]
+    given = json.dumps({"group_migration_groups": ["billing"]})
+    output = failed(controller.run(f"streamshift.kafka.{playbook}", "--check", "-e", given))
+    assert said in output and f"[{played_on}]: FAILED!" in output
 
 
 def test_the_playbooks_without_a_role_name_their_own_variables(controller):
