@@ -306,7 +306,10 @@ def opposite(
     others: the path of its receipt, its plan and the receipt. cluster_ids: those of look(). selected: groups of the source.
     """
     back = "", "to take that migration back, run the playbook return_groups or rollback in its directory"
-    meant = "on_rewind", f"if this direction is meant, set {option_name('on_rewind')} to keep: no group goes back then"
+    meant = (
+        "on_rewind",
+        f"if this direction is meant, set {option_name('on_rewind')} to rewind: no record is skipped then",
+    )
     remedy = ways(back, meant) if on_rewind == OnRewind.FAIL else ways(back)
     opposites = []
     for path, plan, receipt in others:

@@ -196,9 +196,10 @@ def test_a_migration_of_the_opposite_direction_beside_this_one_is_asked_about(
     saved(tmp_path / "damaged/receipt.json", "{}")
     here = str(tmp_path / "here/receipt.json")
     said = f"{tmp_path}/back/receipt.json says that billing came from this destination to this source"
-    for asked in ({}, {"on_rewind": "fail", "commits": False}, {"on_rewind": "keep"}):
-        problems = [each["kind"] for each in look(receipt=here, **asked)["problems"]]
-        assert problems == (["other_cluster"] if kinds and not asked else []), asked
+    for asked in ({}, {"on_rewind": "fail", "commits": False}, {"on_rewind": "keep"}, {"on_rewind": "rewind"}):
+        problems = look(receipt=here, **asked)["problems"]
+        assert [each["kind"] for each in problems] == (["other_cluster"] if kinds and not asked else []), asked
+        assert all("set on_rewind to rewind: no record is skipped" in each["remedy"] for each in problems)
     result = look(receipt=here, on_rewind="keep")
     assert result["note_kinds"] == [*kinds, "setting_differs"]
     assert not kinds or said in result["notes"][0]
