@@ -74,6 +74,13 @@ def test_the_page_says_of_each_kind_what_the_code_says(kind):
     assert f"[`{kind.value}`](#{kind.value})" in PAGE
 
 
+def test_options_stand_as_a_command_takes_them():
+    options = re.findall(r"\| `('?)(\S*migration_assessment_.*?)\1` \|", PAGE)
+    assert len(options) == 5 and all(
+        json.loads(text) if quoted else re.fullmatch(r"\w+=\w+", text) for quoted, text in options
+    )
+
+
 def test_every_kind_is_in_the_table_those_that_matter_most_first():
     severities = [entry.severity.value for entry in RISKS.values()]
     assert RISKS.keys() == set(RiskKind)

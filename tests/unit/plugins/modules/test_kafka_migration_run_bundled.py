@@ -5,6 +5,7 @@ import json
 import os
 import re
 import resource
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     connect_receipt,
+    documents,
     lease,
     plan,
     receipt,
@@ -144,6 +146,22 @@ def test_what_helps_stays(bundle, home):
     changes = json.loads(files["topics.json"])["entries"]
     assert changes[1]["settings"]["retention.ms"] == {"before": "604800000", "after": "3600000", "origin": "source"}
     assert changes[2]["acl"]["operation"] == "READ" and changes[2]["acl"]["host"] == "*"
+
+
+def test_the_page_shows_each_text_of_a_bundle_to_its_end(tmp_path):
+    page = (Path(__file__).parents[4] / "docs/getting-help.md").read_text()
+    (command,) = re.findall(r"```\n(tar .*?)```", page, re.DOTALL)
+    texts = {
+        "detail": 'a "quoted" \\ word',
+        "doubt": "too few",
+        "failure": "[1] a\nb",
+        "left_out": ["a[0]: x", 'b: "y"'],
+    }
+    (tmp_path / "plan.json").write_text(documents.dumps("plan", texts, [{"group": "a", **texts, "left_out": 0}]))
+    with tarfile.open(tmp_path / command.split()[2], "w:gz") as archive:
+        archive.add(tmp_path / "plan.json")
+    shown = subprocess.run(command, shell=True, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert shown.splitlines() == [f'"{member}": {json.dumps(text)}' for member, text in texts.items()]
 
 
 def test_the_owner_of_the_key_can_translate_back_and_aliases_stay_the_same(bundle, home):
