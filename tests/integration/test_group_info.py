@@ -99,7 +99,7 @@ def test_the_playbook_lists_each_cluster(source, destination, topic, tmp_path):
     create_topic(source, topic)
     commit(source, topic, {(topic, 0): 0})
     controller = Controller(tmp_path / "c", onprem=source, cloud=destination)
-    played = done(controller.list_groups("--limit", "onprem", group_patterns=[topic], directory=str(tmp_path)))
+    played = done(controller.list_groups("--limit", "onprem", group_patterns=[topic], directory=".."))
     assert f"{topic}  classic" in played.output
     rows = list(csv.DictReader(io.StringIO((tmp_path / "onprem-groups.csv").read_text())))
     assert [row["group"] for row in rows] == [topic]

@@ -53,8 +53,8 @@ def test_everything_that_is_wrong_with_lists_and_waves_is_told_before_a_cluster_
     waves.mkdir()
     (waves / "a.yml").write_text("group_migration_groups: [a, a]\ngroup_migration_group_patterns: ['(']")
     files = ["waves/*.yml", "nowhere/*.yml"]
-    output = failed(controller.list_groups(waves=files, group_patterns=["["], directory="/nowhere", hosts="onprem"))
-    assert "list_groups_directory is /nowhere, which is no directory of the machine" in output
+    output = failed(controller.list_groups(waves=files, group_patterns=["["], directory="nowhere", hosts="onprem"))
+    assert f"list_groups_directory is {controller.directory}/nowhere, which is no directory of the machine" in output
     assert "list_groups_group_patterns holds '['" in output
     assert "No file matches nowhere/*.yml" in output
     assert "a.yml: group_migration_groups names a twice" in output
@@ -67,9 +67,12 @@ def test_everything_that_is_wrong_with_lists_and_waves_is_told_before_a_cluster_
 
 
 def test_files_are_not_kept_beside_an_inventory_that_a_controller_makes_for_each_job(controller):
-    output = failed(controller.migration_status("-e", "awx_job_id=7"))
+    output = failed(controller.migration_status("-e", "awx_job_id=7", metrics="own.prom"))
     why = "a path beside the inventory, which a controller makes anew for each job."
+    assert f"migration_status_metrics is own.prom, {why} {ABSOLUTE}" in output
     assert f"migration_status_directories is kafka-migrations/onprem-to-cloud, {why} {ABSOLUTE}" in output
+    output += failed(controller.list_groups("-e", "awx_job_id=7", directory="own"))
+    assert f"list_groups_directory is own, {why} {ABSOLUTE}" in output
     assert "cannot connect" not in output
 
 
@@ -151,7 +154,8 @@ def test_a_cluster_that_the_inventory_names_has_its_own_variables_and_a_place_fo
 
 
 def test_the_playbooks_without_a_role_name_their_own_variables(controller):
-    output = failed(controller.migration_status())
+    output = failed(controller.migration_status()) + failed(controller.migration_status(metrics="own.txt"))
+    assert f"migration_status_metrics is {controller.directory}/own.txt" in output
     assert (
         "Correct migration_status_directories, or migration_status_source and migration_status_destination, after which"
         in output
