@@ -231,18 +231,58 @@ def test_the_commands_of_a_run_book_take_the_variables_that_rounds_were_given(co
     assert "there is no receipt file" in failed(controller.run("streamshift.kafka.rollback", "-e", book))
 
 
+def play_of_waves() -> tuple[dict, dict]:
+    """The play of the page about waves, and its block that has a rescue."""
+    (text,) = re.findall(r"```yaml\n(- name: Move billing\n.*?)```", (ROOT / "docs/waves.md").read_text(), re.DOTALL)
+    (play,) = yaml.safe_load(text)
+    return play, play["tasks"][0]["block"][1]
+
+
 @pytest.mark.parametrize("tagged", ["at the block", "at the task"])
 def test_the_play_of_the_page_about_waves_cuts_over_with_its_tag(controller, tagged):
     """The tasks of an included role inherit no tag of the task that includes it: they are left out without a word."""
-    (text,) = re.findall(r"```yaml\n(- name: Move billing\n.*?)```", (ROOT / "docs/waves.md").read_text(), re.DOTALL)
-    (play,) = yaml.safe_load(text)
-    (block,) = play["tasks"]
+    play, cut_over = play_of_waves()
     if tagged == "at the task":
-        (task,) = [task for task in block["block"] if "ansible.builtin.include_role" in task]
-        task |= {"tags": block.pop("tags")}
+        (task,) = [task for task in cut_over["block"] if "ansible.builtin.include_role" in task]
+        task |= {"tags": play["tasks"][0].pop("tags")}
         task["ansible.builtin.include_role"] |= {"apply": {"tags": task["tags"]}}
     inventory = json.loads(controller.inventory.read_text())
     controller.inventory.write_text(json.dumps({**inventory, "billing": {"hosts": {}}}))
     playbook = controller.directory / "wave.json"
     playbook.write_text(json.dumps([play]))
     assert "cannot connect" in failed(controller.run(str(playbook), "--tags", "billing"))
+
+
+@pytest.mark.parametrize(
+    ("begin", "failing", "ran"),
+    [
+        ([], "See that all hosts answer", []),
+        ([], "Stop the consumers", ["See that all hosts answer", "Start the consumers"]),
+        ([], "Cut over", ["See that all hosts answer", "Stop the consumers", "Start the consumers"]),
+        (
+            [],
+            "Point the consumers to the new cluster",
+            ["See that all hosts answer", "Stop the consumers", "Cut over"],
+        ),
+        (
+            ["--start-at-task", "Point the consumers to the new cluster"],
+            None,
+            ["Point the consumers to the new cluster", "Start the consumers"],
+        ),
+    ],
+)
+def test_the_play_of_the_page_about_waves_starts_no_consumers_at_two_clusters(controller, begin, failing, ran):
+    play, cut_over = play_of_waves()
+    for tasks in (play["tasks"][0]["block"], cut_over["block"], cut_over["rescue"]):
+        for task in tasks:
+            if "block" not in task and "ansible.builtin.fail" not in task:
+                name = task["name"]
+                task.clear()
+                task |= {
+                    "name": name,
+                    "ansible.builtin.assert": {"that": name != failing, "success_msg": f"ran {name}"},
+                }
+    playbook = controller.directory / "wave.json"
+    playbook.write_text(json.dumps([play]))
+    played = controller.run(str(playbook), *begin)
+    assert bool(played.code) == bool(failing) and re.findall(r"ran ([A-Z][a-z ]+)", played.output) == ran, played.output
