@@ -44,7 +44,7 @@ java:
 chromium:
 	@tools/chromium.sh
 
-demo: setup  ## two clusters, a company's data, MirrorMaker 2 and the migration; KEEP=1 leaves it running
+demo: .venv/.complete java  ## two clusters, a company's data, MirrorMaker 2 and the migration; KEEP=1 leaves it running
 	@$(PROGRAM) demo/run.py
 
 check: WORKERS = auto
@@ -57,7 +57,7 @@ test: setup  ## everything: check, real brokers, molecule
 integration: setup  ## the tests on real brokers of one version (VERSION=3.9.1), each with what else it needs
 	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -p tests.support.kafka_version --kafka-version $(VERSION) tests/integration
 
-molecule: setup  ## four of the users' stories, by molecule on real brokers
+molecule: .venv/.complete java  ## four of the users' stories, by molecule on real brokers
 	@$(PYTEST) tests/molecule
 
 lint: .venv/.complete  ## formatting, types, import rules, YAML and Ansible's conventions
@@ -70,26 +70,26 @@ format: .venv/.complete  ## put the Python files in order, and declare the roles
 docs: .venv/.complete  ## the documentation site: every page, module, role and playbook, in .cache/docs/html
 	@$(PYTHON) docs/site/build.py .cache/docs
 
-bench: setup  ## print how fast it is, side by side with plain reading
+bench: .venv/.complete java  ## print how fast it is, side by side with plain reading
 	@$(PROGRAM) tests/benchmark/run.py
 
 bench-estate: setup  ## what a migration of a large estate costs, step by step; GROUPS=10000 PARTITIONS=10000
 	@ESTATE_GROUPS=$(GROUPS) ESTATE_PARTITIONS=$(PARTITIONS) $(PROGRAM) tests/benchmark/run.py estate
 
-bench-logs: setup  ## how long logs are counted and verified, and with how much memory; RECORDS=100000000
+bench-logs: .venv/.complete java  ## how long logs are counted and verified, and with how much memory; RECORDS=100000000
 	@LOG_RECORDS=$(RECORDS) $(PROGRAM) tests/benchmark/run.py logs
 
 attack: .venv/.complete  ## random worlds against the rule; SECONDS=600 SEED=1, or POSITIONS=100000, or all small ones: EXHAUSTIVE=3
 	@$(PROGRAM) tests/attack/run.py --seed $(SEED) --workers $(WORKERS) \
 		$(if $(EXHAUSTIVE),--exhaustive $(EXHAUSTIVE),$(if $(POSITIONS),--positions $(POSITIONS),--seconds $(SECONDS)))
 
-faults: setup  ## kills, freezes and cuts during migrations, at random times; COUNT=200 SEED=1 VERSION=4.3.0
+faults: .venv/.complete java  ## kills, freezes and cuts during migrations, at random times; COUNT=200 SEED=1 VERSION=4.3.0
 	@$(PROGRAM) tests/faults/run.py --count $(COUNT) --seed $(SEED) --version $(VERSION) $(MORE)
 
-soak: setup  ## rounds for hours beside a company that works, then a cut-over; ROUNDS=200 SEED=1
+soak: .venv/.complete java  ## rounds for hours beside a company that works, then a cut-over; ROUNDS=200 SEED=1
 	@$(PROGRAM) tests/soak/run.py --rounds $(ROUNDS) --seed $(SEED)
 
-matrix: setup  ## the package with other versions of Ansible, Python, Kafka and Spark; COLUMNS="lowest newest"
+matrix: .venv/.complete java  ## the package with other versions of Ansible, Python, Kafka and Spark; COLUMNS="lowest newest"
 	@$(PROGRAM) tests/matrix/run.py $(COLUMNS)
 
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)

@@ -48,6 +48,11 @@ def made(text: str) -> list[str]:
     return re.findall(r"\bmake ([a-z-]+)", text)
 
 
+def test_a_demo_installs_what_the_readme_says_and_no_browser() -> None:
+    assert "the demo installs Python packages in `.venv`, Java and Maven" in README
+    assert "\ndemo: .venv/.complete java  ##" in MAKEFILE
+
+
 def test_workflows_name_the_versions_that_are_tested() -> None:
     brokers = loaded(ROOT / ".github/workflows/integration.yml")["jobs"]["versions"]["strategy"]["matrix"]["kafka"]
     whole_suite = re.search(r"The whole test suite runs .*? on Kafka (.*?), with MirrorMaker", README, re.DOTALL)
