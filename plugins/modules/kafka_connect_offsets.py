@@ -122,12 +122,12 @@ options:
   on_rewind:
     description:
       - What to do if the connector's stored position is after Replicator's position, unless the receipt shows that the
-        connector has copied further since it took over.
+        connector has copied further since it took over; or if the receipt shows that the connector was set back since.
       - V(fail) writes nothing at all, and fails.
       - V(keep) keeps these positions. Records between both positions are left out unless they are at the destination
         already.
       - V(rewind) replaces these positions with Replicator's. Records between both positions are recopied; choose it
-        if they are not at the destination.
+        if they are not at the destination. A connector that was set back goes on after Replicator's position again.
     type: str
     choices: [fail, keep, rewind]
     default: fail

@@ -92,9 +92,11 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     before = {partition: stored.offsets.get(partition) for partition in offsets}
     known, receipt = receipt, receipt.confirmed(stored.offsets)
     after = _after(task.on_rewind, offsets, stored.offsets, receipt)
-    changes = {partition: offset for partition, offset in after.items() if before[partition] != offset}
+    changes = {
+        partition: offset for partition, offset in after.items() if offset is not None and before[partition] != offset
+    }
     _check(task, changes, notes)
-    done = HandoverOutcome(before, {**after}, len(changes), stored.misplaced, tuple(notes))
+    done = HandoverOutcome(before, after, len(changes), stored.misplaced, tuple(notes))
     if save is not None and (changes or stored.misplaced):
         earlier = receipt.by_partition()
         prepared = receipt.merged(
@@ -155,9 +157,10 @@ def take_back(
     ]
     if moved:
         raise Refused(
-            f"{moved[0]} has {before[moved[0]]}, and {concerned[moved[0]].written} was written: it was copied since",
+            f"{moved[0]} has {before[moved[0]]}, and {concerned[moved[0]].written} was written: it was copied since, "
+            "or set back",
             why="what was copied since then would be recopied",
-            remedy="keep it; to begin anew, empty the destination's topics first",
+            remedy="keep it: MirrorMaker 2 goes on from there",
             kind=FailureKind.POSITIONS_MOVED,
         )
     after = {  # what was taken back already belongs to the connector
@@ -213,8 +216,13 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
     return {partition: offset for partition, offset in sorted(offsets.items()) if partition.topic in chosen.names}
 
 
-def _after(on_rewind: OnRewind, offsets: Offsets, stored: Offsets, receipt: ConnectReceipt) -> Offsets:
-    """What is to be stored. Whoever has gone on after what was handed over, by the receipt, keeps its position."""
+def _after(
+    on_rewind: OnRewind, offsets: Offsets, stored: Offsets, receipt: ConnectReceipt
+) -> dict[TopicPartition, int | None]:
+    """What is to be stored. Whoever has gone on after what was handed over, by the receipt, keeps its position.
+
+    Whoever was set back after it is set forward again only if asked for: it would leave out what it was to copy again.
+    """
     earlier = receipt.by_partition()
     ahead = {
         partition: stored[partition] for partition, offset in offsets.items() if stored.get(partition, -1) > offset
@@ -226,22 +234,33 @@ def _after(on_rewind: OnRewind, offsets: Offsets, stored: Offsets, receipt: Conn
         and earlier[partition].written == offsets[partition]
         and not earlier[partition].is_pending(stored[partition])
     }
-    doubtful = sorted(ahead.keys() - gone_on.keys())
+    set_back = {
+        partition: stored.get(partition)
+        for partition, offset in offsets.items()
+        if partition in earlier
+        and earlier[partition].after == earlier[partition].written == offset
+        and stored.get(partition, -1) < offset
+    }
+    doubtful = sorted(ahead.keys() - gone_on.keys() | set_back.keys())
     match on_rewind:
         case OnRewind.REWIND:
-            return offsets | gone_on
+            return {**offsets, **gone_on}
         case OnRewind.KEEP:
-            return offsets | ahead
+            return {**offsets, **ahead, **set_back}
         case OnRewind.FAIL:
             if not doubtful:
-                return offsets | gone_on
+                return {**offsets, **gone_on}
         case _:
             t.assert_never(on_rewind)
     partition = doubtful[0]
+    what, why = "is stored already", "whatever MirrorMaker 2 has copied after Replicator's position would be recopied"
+    if partition in set_back:
+        what = "is stored instead of what an earlier hand-over has stored"
+        why = "what MirrorMaker 2 was set back to copy again would be left out"
     raise Refused(
-        f"{partition}: {stored[partition]} is stored already, and Replicator has copied up to {offsets[partition]}"
-        + (f" ({len(doubtful):,} partitions are ahead)" if doubtful[1:] else ""),
-        why="whatever MirrorMaker 2 has copied after Replicator's position would be recopied",
+        f"{partition}: {stored.get(partition, 'nothing')} {what}, and Replicator has copied up to {offsets[partition]}"
+        + (f" ({len(doubtful):,} partitions differ)" if doubtful[1:] else ""),
+        why=why,
         remedy=f"set {option_name('on_rewind')} to keep what is stored, or to rewind where it is wrong",
         kind=FailureKind.POSITIONS_MOVED,
     )
@@ -260,7 +279,7 @@ def _check(task: Handover, changes: Offsets, notes: list[Note]) -> None:
 
 
 def _problems(task: Handover, offsets: Offsets, notes: list[Note]) -> list[str]:
-    """MirrorMaker 2 begins at the start of the log, without a word, where a position is out of range.
+    """MirrorMaker 2 begins at the start of the log, without a word, where a position is out of range, and trusts any other.
 
     After the end, that copies everything again. Before the start, it is all that can be done, and notes says so.
     """
@@ -279,13 +298,20 @@ def _problems(task: Handover, offsets: Offsets, notes: list[Note]) -> list[str]:
             lines.append(f"{copy}-{partition.partition}, the copy of {partition}, does not exist at the destination")
         else:
             known.append(partition)
+    copies = {partition: TopicPartition(policy.topic(partition.topic), partition.partition) for partition in known}
+    copy_ends = positions.log_ends(task.destination, copies.values())
     expired = []
     for partition, log in positions.partition_bounds(task.source, known).items():
-        offset = offsets[partition]
+        offset, copy_partition = offsets[partition], copies[partition]
         if offset > log.high_watermark - 1:
             lines.append(
                 f"{partition}: position {offset} is after the source's last offset {log.high_watermark - 1}; "
                 "MirrorMaker 2 would copy the partition again from its start"
+            )
+        elif offset >= log.log_start and not copy_ends[copy_partition]:  # retention does not lower the end
+            lines.append(
+                f"{copy_partition} has never held a record, although {partition} was copied up to {offset}: the destination "
+                "is another one than Replicator's, or the topic was created again; MirrorMaker 2 would leave these records out"
             )
         elif offset < log.log_start - 1:
             expired.append(f"{partition} from {offset + 1} to {log.log_start - 1}")

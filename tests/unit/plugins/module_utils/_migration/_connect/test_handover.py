@@ -269,11 +269,27 @@ def test_progress_counts_again_once_a_hand_over_was_repeated_that_was_killed_aft
 
 def test_who_stands_ahead_for_another_reason_is_refused_kept_or_rewound(run):
     its = run({FIRST: 50, SECOND: 60}, {FIRST: 80, SECOND: 61})
-    with pytest.raises(Refused, match=r"orders-0: 80 is stored already, .* up to 50 \(2 partitions are ahead\)"):
+    with pytest.raises(Refused, match=r"orders-0: 80 is stored already, .* up to 50 \(2 partitions differ\)"):
         its.hand_over()
     assert its.hand_over(on_rewind="keep").written == 0
     assert its.hand_over(on_rewind="rewind").written == 2
     assert its.store.offsets == {FIRST: 50, SECOND: 60}
+
+
+@pytest.mark.parametrize("since", [None, 20])
+def test_who_was_set_back_since_is_set_forward_again_only_if_asked_for(run, since):
+    its = run({FIRST: 50})
+    its.hand_over()
+    its.store.offsets = back = {} if since is None else {FIRST: since}
+    said = f"orders-0: {since or 'nothing'} is stored instead of what.*: what MirrorMaker 2 was set back to copy again would be"
+    with pytest.raises(Refused, match=said):
+        its.hand_over()
+    kept = its.hand_over(on_rewind="keep")
+    assert (kept.written, kept.after, its.store.offsets) == (0, {FIRST: since}, back)
+    if since is not None:
+        with pytest.raises(Refused, match="copied since, or set back.* Keep it: MirrorMaker 2 goes on from there"):
+            its.take_back()
+    assert its.hand_over(on_rewind="rewind").after == its.store.offsets == {FIRST: 50}
 
 
 def test_what_was_taken_back_is_no_reason_to_stay_ahead(run):
@@ -293,6 +309,17 @@ def test_a_position_after_the_log_is_refused_and_one_among_records_of_open_trans
     assert its.saved == 0
     done = run({FIRST: LOG_START - 1, SECOND: END - 1}).hand_over()
     assert done.written == 2 and [note.kind for note in done.notes] == []
+
+
+def test_a_copy_that_has_never_held_a_record_is_refused_if_the_source_still_has_what_was_copied(run, monkeypatch):
+    """The topics are there, since a promotion has made them, and the destination is not Replicator's."""
+    its = run({FIRST: 50, SECOND: LOG_START - 1})
+    held = {"source": handover.positions.Bounds(LOG_START, END, END), "destination": handover.positions.Bounds(0, 0, 0)}
+    monkeypatch.setattr(handover.positions, "partition_bounds", lambda at, places: dict.fromkeys(places, held[at.name]))
+    with pytest.raises(Refused, match="1 position cannot be continued: orders-0 has never held a record, .* up to 50"):
+        its.hand_over()
+    held["destination"] = handover.positions.Bounds(60, 60, 60)  # all has expired
+    assert its.hand_over().written == 2
 
 
 def test_a_position_before_the_log_is_handed_over_and_what_has_expired_is_named(run):
