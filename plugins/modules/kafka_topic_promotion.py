@@ -159,7 +159,7 @@ options:
       - By default, these settings are left alone - C(follower.replication.throttled.replicas),
         C(leader.replication.throttled.replicas), C(message.timestamp.after.max.ms), C(message.timestamp.before.max.ms),
         C(message.timestamp.difference.max.ms), C(message.timestamp.type), C(min.insync.replicas),
-        C(unclean.leader.election.enable).
+        C(remote.storage.enable), C(unclean.leader.election.enable).
     type: list
     elements: str
   overrides:

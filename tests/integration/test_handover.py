@@ -262,6 +262,7 @@ def test_the_documented_rights_are_enough_and_each_that_is_missing_is_refused(se
         "worker_group": worker_group,
         "receipt": str(tmp_path / "connect-receipt.json"),
         "on_misplaced": "remove",
+        "on_rewind": "rewind",
     }
     rights = {
         f"GROUP DESCRIBE on {replicator.connector}",

@@ -82,6 +82,14 @@ def missing_acls(
     return attempt(connection, read) if groups or topics or transactions else []
 
 
+def missing_topic_acls(connection: Connection, operation: str, topics: t.Collection[str]) -> list[str]:
+    """The same of one operation on topics."""
+    if not topics:
+        return []
+    allowed = attempt(connection, lambda client: _allowed_on_topics(client, sorted(topics)))
+    return [f"TOPIC {operation} on {name}" for name in sorted(topics) if OPERATIONS[operation] not in allowed[name]]
+
+
 def sees_every_topic(connection: Connection, nobody_s: str | None = None) -> bool:
     """May the user describe any topic? Only then an OffsetFetch tells all that a group has committed.
 

@@ -22,7 +22,8 @@ from .visible_text import quoted
 # A topic that a pattern promotes is used by whatever tool finds it: its own would take it for theirs.
 EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS, by_default=False)
 # MirrorMaker 2's config.properties.exclude, with the topics' names of the two timestamp limits in place of the brokers' names,
-# which no topic has. Source: DefaultConfigPropertyFilter of Kafka 4.3.
+# which no topic has. Source: DefaultConfigPropertyFilter of Kafka 4.3. And remote.storage.enable, which is about the brokers'
+# disks, and which brokers from 3.9 on refuse to reset (KIP-950).
 EXCLUDED_SETTINGS = (
     r"follower\.replication\.throttled\.replicas",
     r"leader\.replication\.throttled\.replicas",
@@ -31,6 +32,7 @@ EXCLUDED_SETTINGS = (
     r"message\.timestamp\.difference\.max\.ms",
     r"message\.timestamp\.type",
     r"min\.insync\.replicas",
+    r"remote\.storage\.enable",
     r"unclean\.leader\.election\.enable",
 )
 

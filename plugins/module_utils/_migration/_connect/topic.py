@@ -10,6 +10,7 @@ import typing as t
 
 from ..._control import storage, topics
 from ..._control.creation import create_topics
+from ..._control.permissions import missing_topic_acls
 from ..._model import connect_offsets
 from ..._model.connection import Connection
 from ..._model.errors import DamagedRecord, Refused
@@ -18,6 +19,7 @@ from ..._model.new_topics import NewTopic
 from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
 from ..._records.tables import NewRecord, write_records
+from .. import topic_making
 from ..compacted import check_policy, last_records, remove_keys
 from .stores import Changes, StoredOffsets, check_stopped, may_run
 
@@ -42,11 +44,15 @@ class TopicStore:
         return f"topic {self.topic}"
 
     def check(self) -> tuple[Note, ...]:
-        """The worker is stopped; the topic, if it is there, keeps the last value of each key for ever."""
+        """The worker is stopped; the topic keeps the last value of each key for ever, or can be made; it can be written."""
         check_stopped(self.connection, [self.worker_group])
+        objections = topic_making.ChangeObjections(missing_topic_acls(self.connection, "WRITE", [self.topic]))
         if self._exists():
             why = "a worker of Connect does not start unless it is compact"
             check_policy(self.connection, self.topic, why, "or correct the topic's name")
+        else:
+            topic_making.try_topics(self.connection, self._new_topic(), objections)
+        objections.check(self.connection, "create the topic yourself, or correct its name")
         return may_run(self.connection, self.connector)
 
     def read(self) -> StoredOffsets:
@@ -67,8 +73,7 @@ class TopicStore:
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
         """Plainly: what an aborted transaction holds would count."""
         if not self._exists():
-            factor = min(_REPLICAS, storage.broker_count(self.connection))
-            create_topics(self.connection, {self.topic: NewTopic(_PARTITIONS, factor, _SETTINGS)})
+            create_topics(self.connection, self._new_topic())
         if misplaced:
             remove_keys(self.connection, self.topic, misplaced)
         count = topics.partition_counts(self.connection, [self.topic])[self.topic]
@@ -83,6 +88,10 @@ class TopicStore:
 
     def _exists(self) -> bool:
         return bool(topics.partition_counts(self.connection, [self.topic]))
+
+    def _new_topic(self) -> dict[str, NewTopic]:
+        factor = min(_REPLICAS, storage.broker_count(self.connection))
+        return {self.topic: NewTopic(_PARTITIONS, factor, _SETTINGS)}
 
     def _doubts(self) -> tuple[Note, ...]:
         others = [name for name in topics.list_topics(self.connection) if OFFSETS_TOPICS.fullmatch(name)]

@@ -7,9 +7,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._control.acl_requests import create_acls, delete_acls, list_acls
+from ..._control import topic_changes
+from ..._control.acl_requests import create_acls, delete_acls, list_acls, missing_cluster_acls
 from ..._control.configs import alter_topic_configs
 from ..._control.deletion import delete_topics
+from ..._control.permissions import missing_topic_acls
 from ..._model.acls import Acl, acls_text
 from ..._model.connection import Connection
 from ..._model.errors import NotAuthorized
@@ -19,6 +21,7 @@ from ..._model.option_names import option_name, ways
 from ..._model.progress import counted, first_names, first_of
 from ..._model.topic_plan import DEFAULT, SettingChange
 from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
+from .. import topic_making
 from . import promote, survey
 from .survey import TopicState
 
@@ -28,8 +31,8 @@ class Undo:
     """What a rollback does. settings: by topic, what they are and become. deleted: topics that go, with their ids.
 
     partitions: of every topic in settings or deleted.
-    receipt: what is left to know afterwards. notes: what stays, and why. is_partial: the topics can only be seen once the
-    ACLs are as they were before.
+    receipt: what is left to know afterwards, and what is deleted. notes: what stays, and why. is_partial: the topics can only
+    be seen and changed once the ACLs are as they were before.
     """
 
     settings: dict[str, dict[str, SettingChange]]
@@ -48,22 +51,26 @@ class Undo:
 
 
 def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
-    """What would be done. Nothing is written.
+    """What would be done. Nothing is written. Raises NotAuthorized that names the missing ACLs, or Refused as a promotion does.
 
     Where a promoted ACL has locked this user out of the topics, only ACLs go back at first: those need CLUSTER ALTER alone.
     """
     notes: list[Note] = []
     created_acls, deleted_acls = _acls_back(destination, receipt, notes)
     try:
-        states = survey.topic_states(destination, list(receipt.topics))
-    except NotAuthorized:
+        back = _topics_back(destination, receipt, remove_created)
+    except NotAuthorized as exc:
         if not (created_acls or deleted_acls):
             raise
-        text = "The topics go back after the ACLs, without which this user may not see them."
-        known_topics = dataclasses.replace(receipt, acls={})
-        return Undo(
-            {}, created_acls, deleted_acls, {}, {}, known_topics, (Note(NoteKind.TOPIC_STAYS, text),), is_partial=True
-        )
+        notes = [Note(NoteKind.TOPIC_STAYS, f"The topics go back after the ACLs. Before that, this user {exc.what}.")]
+        back = Undo({}, (), (), {}, {}, dataclasses.replace(receipt, acls={}), (), is_partial=True)
+    return dataclasses.replace(back, created_acls=created_acls, deleted_acls=deleted_acls, notes=(*notes, *back.notes))
+
+
+def _topics_back(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
+    """What would be done to topics."""
+    notes: list[Note] = []
+    states = survey.topic_states(destination, list(receipt.topics))
     settings, left = {}, {}
     for name, known in receipt.topics.items():
         state = states.get(name)
@@ -85,37 +92,45 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
         notes.append(
             Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay{why}: {first_of(made, 10)}.")
         )
-    return Undo(
-        settings,
-        created_acls,
-        deleted_acls,
-        deleted,
-        {name: states[name].partitions for name in (*settings, *deleted)},
-        PromotionReceipt(receipt.cluster_id, {name: each for name, each in left.items() if name not in deleted}),
-        tuple(notes),
-    )
+    objections = topic_making.ChangeObjections(missing_topic_acls(destination, "DELETE", deleted))
+    refusals = topic_changes.try_settings(destination, _values(settings))
+    objections.add(refusals, "ALTER_CONFIGS", "its settings cannot be restored")
+    objections.check(destination, "remove the cause, or restore these settings yourself")
+    counts = {name: states[name].partitions for name in (*settings, *deleted)}
+    return Undo(settings, (), (), deleted, counts, PromotionReceipt(receipt.cluster_id, left), tuple(notes))
 
 
-def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[PromotionReceipt], None]) -> None:
-    """Do it. The receipt is saved last: a rollback that was killed is done again from its beginning."""
+def _values(settings: t.Mapping[str, t.Mapping[str, SettingChange]]) -> dict[str, dict[str, str | None]]:
+    return {topic: {name: each.after for name, each in changes.items()} for topic, changes in settings.items()}
+
+
+def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[PromotionReceipt], None]) -> Undo:
+    """Do it. -> what was done: a topic to which records have come meanwhile stays.
+
+    The receipt is saved last: a rollback that was killed is done again from its beginning.
+    """
     # In the order of a promotion: who keeps access does not lose it meanwhile, and no DENY is missing for a moment.
     create_acls(destination, undo.created_acls)
     delete_acls(destination, undo.deleted_acls)
-    back = {topic: {name: each.after for name, each in settings.items()} for topic, settings in undo.settings.items()}
-    alter_topic_configs(destination, back)
-    delete_topics(destination, undo.deleted)
-    save(undo.receipt)
+    alter_topic_configs(destination, _values(undo.settings))
+    counts = {name: undo.partitions[name] for name in undo.deleted}
+    empty = promote.empty_topics(destination, counts) if counts else frozenset()
+    deleted = {name: topic_id for name, topic_id in undo.deleted.items() if name in empty}
+    delete_topics(destination, deleted)
+    left = {name: known for name, known in undo.receipt.topics.items() if name not in deleted}
+    save(dataclasses.replace(undo.receipt, topics=left))
+    filled = [_stays(name, "it holds records") for name in undo.deleted if name not in deleted]
+    return dataclasses.replace(undo, deleted=deleted, notes=(*undo.notes, *filled))
 
 
 def undo_whole(
     destination: Connection, undo: Undo, remove_created: bool, save: t.Callable[[PromotionReceipt], None]
 ) -> Undo:
     """Do it, and then what could only be planned once the ACLs were back; the result is all that was done."""
-    undo_promotion(destination, undo, save)
+    done = undo_promotion(destination, undo, save)
     if not undo.is_partial:
-        return undo
-    rest = plan_undo(destination, undo.receipt, remove_created)
-    undo_promotion(destination, rest, save)
+        return done
+    rest = undo_promotion(destination, plan_undo(destination, undo.receipt, remove_created), save)
     return dataclasses.replace(rest, created_acls=undo.created_acls, deleted_acls=undo.deleted_acls)
 
 
@@ -130,6 +145,8 @@ def _acls_back(
     if gone:
         text = f"Somebody has removed these ACLs, or an earlier run has: {acls_text(gone)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
+    if created or deleted:
+        topic_making.ChangeObjections(missing_cluster_acls(destination, "ALTER")).check(destination, "")
     return created, deleted
 
 
@@ -183,5 +200,9 @@ def _removable(
         else:
             removed[name] = topic_id
             continue
-        notes.append(Note(NoteKind.TOPIC_STAYS, f"{name} stays, because {why}."))
+        notes.append(_stays(name, why))
     return removed
+
+
+def _stays(name: str, why: str) -> Note:
+    return Note(NoteKind.TOPIC_STAYS, f"{name} stays, because {why}.")

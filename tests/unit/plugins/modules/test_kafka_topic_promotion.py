@@ -76,7 +76,7 @@ def promote(run_module, monkeypatch, tmp_path):
         monkeypatch.setattr(use_case, "check_expected", lambda _source, _destination, made, _receipt, _on_lockout: made)
         monkeypatch.setattr(use_case, "apply_plan", carried_out)
         monkeypatch.setattr(undone, "plan_undo", lambda *_given: UNDO)
-        monkeypatch.setattr(undone, "undo_promotion", lambda _destination, made, save: save(made.receipt))
+        monkeypatch.setattr(undone, "undo_promotion", lambda _destination, made, save: save(made.receipt) or made)
         given = {"plan": str(tmp_path / "topics.json"), "receipt": str(tmp_path / "receipt.json"), "topics": ["x"]}
         given |= {"source": SOURCE, "destination": DESTINATION, **options}
         given = {name: value for name, value in given.items() if value is not None}

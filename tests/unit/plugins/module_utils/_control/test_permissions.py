@@ -41,6 +41,8 @@ def test_what_brokers_tell_is_believed(monkeypatch):
     assert missing(monkeypatch, {DESCRIBE}) == ["GROUP READ on billing", "TOPIC READ on orders"]
     assert missing(monkeypatch, {READ, DESCRIBE}) == []
     assert missing(monkeypatch, set()) == NEEDED
+    assert permissions.missing_topic_acls(CONNECTION, "DELETE", ["orders"]) == ["TOPIC DELETE on orders"]
+    assert permissions.missing_topic_acls(CONNECTION, "DELETE", []) == []
 
 
 def test_what_is_denied_altogether_is_missing(monkeypatch):

@@ -25,7 +25,8 @@ def test_a_topic_gets_the_replicas_of_the_source_but_no_more_than_there_are_brok
 
 
 def test_settings_follow_but_for_those_that_a_pattern_excludes():
-    own = {"retention.ms": "5", "min.insync.replicas": "2", "leader.replication.throttled.replicas": "*"}
+    own = {"retention.ms": "5", "min.insync.replicas": "2"}
+    own |= {"leader.replication.throttled.replicas": "*", "remote.storage.enable": "true"}
     assert following_settings(own, EXCLUDED_SETTINGS) == {"retention.ms": "5"}
     assert following_settings(own, BROKERS_OWN_SETTINGS) == {"retention.ms": "5", "min.insync.replicas": "2"}
 

@@ -7,6 +7,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
     promote,
@@ -19,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import topic_receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic, is_as_made
@@ -138,6 +139,9 @@ def clusters(monkeypatch):
     monkeypatch.setattr(promote, "empty_topics", lambda _connection, names: frozenset(names))
     monkeypatch.setattr(promote, "readers_of", lambda _connection, names: dict.fromkeys(names, ()))
     monkeypatch.setattr(undo, "delete_topics", writes(lambda ids: [destination.topics.pop(name) for name in ids]))
+    monkeypatch.setattr(undo, "missing_topic_acls", lambda *_given: [])
+    monkeypatch.setattr(undo, "missing_cluster_acls", lambda *_given: [])
+    monkeypatch.setattr(undo.topic_changes, "try_settings", lambda *_given: {})
     for module in (promote, undo):
         monkeypatch.setattr(module, "alter_topic_configs", writes(destination.alter))
         monkeypatch.setattr(module, "create_acls", writes(destination.acls.update))
@@ -241,6 +245,45 @@ def test_a_rollback_gives_access_back_before_it_takes_any_away(clusters):
     with destination.killed_after(1):
         run.roll_back()
     assert destination.acls == FIRST[1] | PROMOTED[1]
+
+
+def test_a_created_topic_to_which_records_come_during_the_rollback_stays_and_stays_known(clusters, monkeypatch):
+    _source, destination = clusters
+    run = Run(destination)
+    run.promote()
+    looks = iter([frozenset({"new"}), frozenset()])
+    monkeypatch.setattr(promote, "empty_topics", lambda *_asked: next(looks))
+    undone = undo.plan_undo(DESTINATION, run.receipt(), True)
+    done = undo.undo_promotion(DESTINATION, undone, run.save)
+    assert (undone.deleted, done.deleted) == ({"new": "id-1"}, {})
+    assert Note(NoteKind.TOPIC_STAYS, "new stays, because it holds records.") in done.notes
+    assert "new" in destination.topics and run.receipt().topics["new"].topic_id == "id-1"
+
+
+REFUSED = {"old": Refusal("TOPIC_AUTHORIZATION_FAILED", "denied")}
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "answer", "needed"),
+    [
+        (undo, "missing_cluster_acls", ["CLUSTER ALTER on kafka-cluster"], "CLUSTER ALTER on kafka-cluster"),
+        (undo, "missing_topic_acls", ["TOPIC DELETE on new"], "TOPIC DELETE on new"),
+        (undo.topic_changes, "try_settings", REFUSED, "TOPIC ALTER_CONFIGS on old"),
+    ],
+)
+def test_a_rollback_names_the_acls_that_it_needs_before_it_changes_anything(
+    clusters, monkeypatch, place, name, answer, needed
+):
+    """Unless the ACLs go back first, which may give them."""
+    run = Run(clusters[1])
+    run.promote()
+    monkeypatch.setattr(place, name, lambda *_given: answer)
+    if not needed.startswith("CLUSTER"):
+        undone = undo.plan_undo(DESTINATION, run.receipt(), True)
+        assert undone.is_partial and f"Before that, this user needs ACL {needed}." in undone.notes[0].text
+        monkeypatch.setattr(undo, "_acls_back", lambda *_given: ((), ()))
+    with pytest.raises(NotAuthorized, match=f"needs ACL {needed}"):
+        undo.plan_undo(DESTINATION, run.receipt(), True)
 
 
 def test_repeated_promotions_keep_what_stood_there_first(clusters):

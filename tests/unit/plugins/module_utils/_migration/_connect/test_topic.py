@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The offsets topic of a worker that is stopped: whatever would keep a hand-over from writing it is told beforehand."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import topic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+
+DENIED = Refusal("TOPIC_AUTHORIZATION_FAILED", "denied")
+
+
+@pytest.mark.parametrize(
+    ("counts", "missing", "refusals", "needed"),
+    [
+        ({"offsets": 25}, ["TOPIC WRITE on offsets"], {}, "TOPIC WRITE on offsets"),
+        ({}, [], {"offsets": DENIED}, "TOPIC CREATE on offsets"),
+        ({}, [], {}, None),
+    ],
+)
+def test_what_is_not_allowed_is_told_before_anything_is_written(monkeypatch, counts, missing, refusals, needed):
+    for name in ("check_stopped", "check_policy"):
+        monkeypatch.setattr(topic, name, lambda *_given: None)
+    monkeypatch.setattr(topic, "may_run", lambda *_given: ())
+    monkeypatch.setattr(topic.topics, "partition_counts", lambda *_given: counts)
+    monkeypatch.setattr(topic.storage, "broker_count", lambda _connection: 1)
+    monkeypatch.setattr(topic, "missing_topic_acls", lambda *_given: missing)
+    monkeypatch.setattr(topic.topic_making.topic_changes, "try_creation", lambda *_given: Trial(refusals, {}, {}))
+    store = topic.TopicStore(Connection("cloud", ("d:1",)), "offsets", "workers", "mirror", "src")
+    if needed is None:
+        assert store.check() == ()
+        return
+    with pytest.raises(NotAuthorized, match=f"needs ACL {needed}"):
+        store.check()
