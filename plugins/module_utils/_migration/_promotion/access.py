@@ -116,11 +116,12 @@ def _carried(
         if is_wildcard and not options.acl_wildcards:
             (denying if acl.permission == DENY else wildcards).append(acl)
         elif acl.resource == TOPIC and not is_wildcard:
-            carried.update(_of_topics(acl, names, topics, mapping, notes))
+            parts = _of_topics(acl, names, topics, mapping, notes)
+            carried.update(parts)
+            if acl.permission == DENY and acl.pattern not in {part.pattern for part in parts}:  # not carried as a whole
+                denying += _renamed(acl, topics, mapping)
             if acl.name in survey.later_names and not _covers(acl, topics):
-                later = _for_principal(acl._replace(name=mapping.topic(acl.name)), options)
-                if not survey.destination_acls.issuperset(_wanted(later, options)):
-                    early.append(acl)
+                early.append(acl)
         elif _is_about(acl, options):
             carried.add(acl)
         elif acl.permission == DENY:
@@ -128,10 +129,10 @@ def _carried(
     carried = {_for_principal(acl, options) for acl in carried}
     narrowed: set[Acl] = set()
     for acl in denying:
-        parts = _narrowed(_for_principal(acl, options), carried, survey.destination_acls)
-        if any(_wanted(part, options) for part in parts):
-            narrowed |= parts
-            if any(part[:3] != acl[:3] for part in parts):
+        narrow = _narrowed(_for_principal(acl, options), carried, survey.destination_acls)
+        if any(_wanted(part, options) for part in narrow):
+            narrowed |= narrow
+            if any(part[:3] != acl[:3] for part in narrow - carried):
                 text = (
                     f"{acl} becomes one ACL for each name or prefix on which it overrides an ACL that is carried over. It "
                     "is left out elsewhere."
@@ -142,10 +143,16 @@ def _carried(
     if wildcards := [acl for acl in wildcards if _is_about(acl, options)]:
         text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {acls_text(wildcards)}."
         notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
+    existing = survey.destination_acls.union(*(_wanted(acl, options) for acl in narrowed))
+    early = [acl for acl in early if not _is_granted(_renamed(acl, topics, mapping), existing, options)]
     if early:
         text = f"ACLs are left out, because the source has no topic yet that they are about: {acls_text(early)}."
         notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
     return carried, narrowed
+
+
+def _is_granted(acls: t.Sequence[Acl], existing: frozenset[Acl], options: PromotionOptions) -> bool:
+    return bool(acls) and all(existing.issuperset(_wanted(_for_principal(acl, options), options)) for acl in acls)
 
 
 def _narrowed(acl: Acl, carried: t.Iterable[Acl], destination: t.Iterable[Acl]) -> set[Acl]:
@@ -209,33 +216,46 @@ def _of_topics(
     if not selected:
         return []
     if len(selected) < len(covered):
-        text = (
-            f"{acl} becomes one ACL for each selected topic, because the selection leaves out topics with this prefix: "
-            f"{first_of(sorted(set(covered) - set(selected)), 3)}."
-        )
-        notes.append(Note(NoteKind.ACL_SPLIT, text))
-        return [acl._replace(name=names[topic], pattern=LITERAL) for topic in selected]
-    return [acl._replace(name=_prefix(acl, covered, mapping))]
+        left_out = first_of(sorted(set(covered) - set(selected)), 3)
+        why = f"the selection leaves out topics with this prefix: {left_out}"
+    else:
+        prefix = _prefix(acl, covered, mapping)
+        if prefix is None:
+            raise Refused(
+                f"the source's {acl} covers topics with a prefix, and {option_name('topic_map')} does not give them one prefix",
+                why="an ACL with a prefix also covers topics that do not exist yet",
+                remedy=f"map the whole prefix by one rule of {option_name('topic_map')}; "
+                f"or set {option_name('acls')} to none, and grant the ACLs yourself",
+                kind=FailureKind.INVALID_OPTION,
+            )
+        if prefix:
+            return [acl._replace(name=prefix)]
+        why = f"{option_name('topic_map')} removes the whole prefix"
+    notes.append(Note(NoteKind.ACL_SPLIT, f"{acl} becomes one ACL for each selected topic, because {why}."))
+    return [acl._replace(name=names[topic], pattern=LITERAL) for topic in selected]
 
 
-def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str:
-    """The destination's prefix for a prefix of the source. Topics that do not exist yet must be covered as well."""
+def _renamed(acl: Acl, topics: t.Iterable[str], mapping: Mapping) -> list[Acl]:
+    """An ACL on topics with the destination's name; one on each of these topics where its prefix becomes no prefix."""
+    covered = [acl.name] if acl.pattern == LITERAL else [topic for topic in topics if topic.startswith(acl.name)]
+    if acl.pattern == PREFIXED and (prefix := _prefix(acl, covered, mapping)):
+        return [acl._replace(name=prefix)]
+    return [acl._replace(name=mapping.topic(topic), pattern=LITERAL) for topic in covered]
+
+
+def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str | None:
+    """The destination's prefix for a prefix of the source; None for several, and empty where it is removed.
+
+    Topics that do not exist yet must be covered as well.
+    """
     prefix = acl.name
     named = [rule.name for rule in mapping.topic_rules if rule.name and rule.name.startswith(prefix)]
     probes = [*covered, *named, f"{prefix}-", f"{prefix}0", f"{prefix}x", f"{prefix}.x_1"]
     prefixes = set()
     for topic in probes:
         rest, new = topic[len(prefix) :], mapping.topic(topic)
-        prefixes.add(new.removesuffix(rest) if new.endswith(rest) and len(new) > len(rest) else None)
-    if len(prefixes) > 1 or None in prefixes:
-        raise Refused(
-            f"the source's {acl} covers topics with a prefix, and {option_name('topic_map')} does not give them one prefix",
-            why="an ACL with a prefix also covers topics that do not exist yet",
-            remedy=f"map the whole prefix by one rule of {option_name('topic_map')}; "
-            f"or set {option_name('acls')} to none, and grant the ACLs yourself",
-            kind=FailureKind.INVALID_OPTION,
-        )
-    return str(prefixes.pop())
+        prefixes.add(new.removesuffix(rest) if new.endswith(rest) else None)
+    return prefixes.pop() if len(prefixes) == 1 else None
 
 
 def _wanted(acl: Acl, options: PromotionOptions) -> list[Acl]:

@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
 
 TOPICS = ("shop.orders", "shop.returns", "other")
 SHOP = Mapping((Rule(pattern=r"shop\.(.*)", to=r"store.\1"),))
+EVIL = "User:evil"
 NAMES = {"shop.orders": "store.orders", "shop.returns": "store.returns"}
 
 
@@ -107,7 +108,6 @@ def test_a_prefix_maps_to_a_prefix():
     ("prefix", "mapping"),
     [
         ("sh", SHOP),  # covers topics that the rule is not about
-        ("shop.", Mapping((Rule(pattern=r"shop\.(.*)", to=r"\1"),))),  # the prefix would vanish
         ("shop.", Mapping((Rule(name="shop.orders", to="orders"),))),
         ("shop.", Mapping((Rule(name="shop.later", to="later"),))),
         ("shop.", Mapping((Rule(pattern=r"shop\.(.*)", to=r"\1.shop"),))),
@@ -124,6 +124,46 @@ def test_a_prefix_of_topics_that_are_selected_only_in_part_becomes_an_acl_for_ea
     assert found == {("DENY READ on TOPIC store.orders for User:billing", "add")}
     assert "the selection leaves out topics with this prefix: shop.returns." in notes[0].text
     assert notes[0].kind is NoteKind.ACL_SPLIT
+
+
+STRIPPED = Mapping((Rule(pattern=r"shop\.(.*)", to=r"\1"),))
+
+
+def test_a_prefix_that_is_removed_becomes_an_acl_for_each_topic_and_is_left_out_where_there_is_none_yet():
+    names = {"shop.orders": "orders", "shop.returns": "returns"}
+    found, notes = changes([acl("ALLOW READ on TOPIC shop.*")], mapping=STRIPPED, names=names)
+    assert found == {(f"ALLOW READ on TOPIC {each} for User:billing", "add") for each in names.values()}
+    assert [note.kind for note in notes] == [NoteKind.ACL_SPLIT] and "topic_map removes the whole prefix" in notes[
+        0
+    ].text
+    market = Mapping((Rule(pattern=r"market\.(.*)", to=r"\1"),))
+    found, notes = changes([acl("ALLOW READ on TOPIC market.*")], mapping=market, names=names, later=["market."])
+    assert found == set() and [note.kind for note in notes] == [NoteKind.ACL_LEFT_OUT]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied", "names", "mapping", "follows"),
+    [
+        ("*", "other", NAMES, SHOP, {"other"}),
+        ("*", "oth*", NAMES, SHOP, {"oth*"}),
+        ("shop.*", "shop.secret.*", NAMES, SHOP, {"store.secret.*"}),
+        ("shop.*", "shop.later", NAMES, SHOP, {"store.later"}),
+        ("*", "shop.*", {"shop.orders": "store.orders"}, SHOP, {"store.*", "store.orders"}),
+        ("*", "shop.*", {"other": "other"}, STRIPPED, {"orders", "returns"}),
+        ("shop.*", "shop.*", {"shop.orders": "store.orders"}, SHOP, {"store.orders"}),
+        ("shop.orders", "other", NAMES, SHOP, set()),
+    ],
+)
+def test_what_denies_a_part_of_what_is_allowed_follows_whether_its_topics_are_selected_or_not(
+    allowed, denied, names, mapping, follows
+):
+    source = [acl(f"ALLOW READ on TOPIC {allowed}", "User:*"), acl(f"DENY READ on TOPIC {denied}", EVIL)]
+    its = {"names": names, "mapping": mapping, "acl_wildcards": True, "later": ["shop.secret.", "shop.later"]}
+    found, notes = changes(source, **its)
+    assert {text for text, _action in found if EVIL in text} == {
+        f"DENY READ on TOPIC {each} for {EVIL}" for each in follows
+    }
+    assert not [note for note in notes if note.kind is NoteKind.ACL_LEFT_OUT]
 
 
 def test_acls_on_everything_are_kept_only_when_asked_for():
@@ -279,9 +319,6 @@ def test_what_cutover_has_given_is_no_extra_for_mirror():
     for remove_acls in (False, True):
         found = changes(source, [*given, *mirrored], which=Acls.MIRROR, remove_acls=remove_acls)
         assert found == (set(), ())
-
-
-EVIL = "User:evil"
 
 
 @pytest.mark.parametrize(
