@@ -255,7 +255,7 @@ options:
     description:
       - What to do if ACLs that are added take access away from clients that they do not name. Such an ACL is the first one on
         its resource, if the brokers let everybody in where there is no ACL (C(allow.everyone.if.no.acl.found)), or it denies
-        something to everybody (C(User:*)).
+        something to everybody (C(User:*) from all hosts).
       - Brokers hide the value of C(allow.everyone.if.no.acl.found). It counts as true if a broker has the setting, or if the
         user may not read the brokers' settings, unless the brokers refuse the user what no ACL grants.
       - V(fail) writes nothing at all, and fails.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._model.acls import ALLOW, DENY, OPERATIONS, Acl
+from .._model.acls import ALLOW, DENY, OPERATIONS, Acl, acls_text
 from .._model.connection import Connection
 from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
@@ -108,7 +108,8 @@ def _change(
 ) -> None:
     """acls: in the order of the requests.
 
-    Raises NotAuthorized, or BrokerError for the first ACL that is refused; the others are changed all the same.
+    Raises NotAuthorized, or BrokerError for the first ACL that is refused, while the others are changed all the same, or if
+    brokers do not show within SHOWN_SECONDS what was changed.
     """
 
     def change(client: AdminClient) -> None:
@@ -136,7 +137,14 @@ def _change(
 
     if acls:
         attempt(connection, change)
-        attempt_until(connection, shown, SHOWN_SECONDS)
+        if not attempt_until(connection, shown, SHOWN_SECONDS):
+            raise BrokerError(
+                f"brokers do not show after {SHOWN_SECONDS:.0f} s that ACLs were {'created' if creates else 'deleted'}: "
+                f"{acls_text(acls)}",
+                cluster=str(connection),
+                why="a broker lags, and goes by the ACLs from before",
+                remedy="check the controller and the brokers, and run again: what is done stays",
+            )
 
 
 def _listed(client: AdminClient, connection: Connection, node: int | None) -> frozenset[Acl]:

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import statistics
 import typing as t
 
 from .._model.connection import Connection
+from .._model.grouping import values_by_key
 from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
@@ -24,7 +26,10 @@ class Replicas(t.NamedTuple):
 
 
 class TopicLayout(t.NamedTuple):
-    """How many partitions a topic has, and how many replicas the partition with the most."""
+    """How many partitions a topic has, and how many replicas most of them.
+
+    While a partition moves to other brokers, those that it comes to count, too.
+    """
 
     partitions: int
     replicas: int
@@ -49,11 +54,10 @@ def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dic
 
 def topic_layouts(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicLayout]:
     """Of each of these topics. Raises what partition_replicas() raises."""
-    layouts: dict[str, TopicLayout] = {}
-    for partition, assigned in partition_replicas(connection, topics).items():
-        partitions, replicas = layouts.get(partition.topic, (0, 0))
-        layouts[partition.topic] = TopicLayout(partitions + 1, max(replicas, assigned.replicas))
-    return layouts
+    replicas = values_by_key(
+        (partition.topic, assigned.replicas) for partition, assigned in partition_replicas(connection, topics).items()
+    )
+    return {topic: TopicLayout(len(counts), statistics.mode(sorted(counts))) for topic, counts in replicas.items()}
 
 
 def broker_count(connection: Connection) -> int:

@@ -30,7 +30,8 @@ def check_lockout(
     """
     acls = sorted(added)
     lockouts = _first_acls(acls, destination, is_open, ", at the destination,")
-    if denying := [acl for acl in acls if acl.permission == DENY and is_everybody(acl)]:
+    denying = [acl for acl in acls if acl.permission == DENY and is_everybody(acl) and acl.host == EVERY]
+    if denying:
         lockouts.append(
             _Lockout(
                 f"{acls_text(denying)}: everybody loses this access, the replication tool and the user of this run, too",
@@ -39,7 +40,7 @@ def check_lockout(
                 f"{option_name('on_lockout')} to add only if nobody is to have this access",
             )
         )
-    return [*_notes(lockouts, on_lockout, cluster), *_like_a_fence(acls)]
+    return [*_notes(lockouts, on_lockout, cluster), *_like_a_fence(acl for acl in acls if acl not in denying)]
 
 
 def is_everybody(acl: Acl) -> bool:
@@ -55,7 +56,6 @@ def _like_a_fence(acls: t.Iterable[Acl]) -> list[Note]:
         if acl.permission == DENY
         and acl.operation in ("READ", "WRITE")
         and (acl.resource, acl.pattern) == (TOPIC, LITERAL)
-        and not is_everybody(acl)
     ]
     if not alike:
         return []

@@ -295,6 +295,8 @@ def _left(
     destination: Connection, change: TopicChange, state: TopicState | None, known: TopicReceipt | None
 ) -> TopicChange:
     """What is left to do for a topic, or Refused."""
+    if change.before is not None and not change.changes:  # whatever has become of it, nothing is done to it
+        return change if state is None else dataclasses.replace(change, before=state.partitions, after=state.partitions)
     if state is None:
         if change.before is not None:
             raise _changed(destination, change, "it does not exist any more")

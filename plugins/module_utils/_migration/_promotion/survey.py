@@ -26,12 +26,13 @@ from ..file_clusters import equal_ids
 from . import lockout, naming
 
 _OPEN = "allow.everyone.if.no.acl.found"
-_PROBE = "streamshift-probe"  # a topic that is never made, and whose settings show what the brokers know
+_PROBE = "streamshift-probe"  # begins the names of a group and a topic that nobody has
+_TRIED = 10  # new topics of which brokers are asked what settings they would have
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicState:
-    """A topic as it is. replicas: the most that a partition has. topic_id: None where brokers give none."""
+    """A topic as it is. replicas: what most partitions have. topic_id: None where brokers give none."""
 
     partitions: int
     replicas: int
@@ -100,7 +101,7 @@ def take_survey(
         tuple(destination_topics),
         source_states,
         destination_states,
-        _known(destination, destination_states),
+        _known(destination, destination_states, list(pairs.names.values())),
         storage.broker_count(destination),
         acls,
         destination_acls,
@@ -154,9 +155,13 @@ def both(source: Connection, destination: Connection, ask: t.Callable[[Connectio
     return at_once(functools.partial(ask, source), functools.partial(ask, destination))
 
 
-def _known(destination: Connection, states: t.Mapping[str, TopicState]) -> frozenset[str]:
-    """Any topic shows all settings that its brokers know; where there is none, one that is not made."""
+def _known(destination: Connection, states: t.Mapping[str, TopicState], names: t.Sequence[str]) -> frozenset[str]:
+    """Any topic shows all settings that its brokers know; where there is none, one that is to be made.
+
+    Of a topic with another name, brokers would tell nothing to a user with ACLs on these, or if a policy is about names.
+    """
     known_configs = [state.configs for state in states.values()]
     if not known_configs:
-        known_configs = list(try_creation(destination, {_PROBE: NewTopic(1, -1, {})}).configs.values())
+        new = dict.fromkeys(names[:_TRIED], NewTopic(1, -1, {}))
+        known_configs = list(try_creation(destination, new).configs.values())
     return frozenset(name for configs in known_configs[:1] for name in configs.effective)

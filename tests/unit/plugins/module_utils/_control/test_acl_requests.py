@@ -55,6 +55,9 @@ def test_an_acl_that_a_broker_finds_and_does_not_delete_is_an_error(monkeypatch,
     monkeypatch.setattr(acl_requests, "attempt_until", lambda *_given: True)
     if error is None:
         acl_requests.delete_acls(CONNECTION, [BILLING])
+        monkeypatch.setattr(acl_requests, "attempt_until", lambda *_given: False)
+        with pytest.raises(BrokerError, match="brokers do not show after 10 s that ACLs were deleted: ALLOW READ on"):
+            acl_requests.delete_acls(CONNECTION, [BILLING])
         return
     with pytest.raises(error, match="cannot be deleted.*the store does not answer|CLUSTER ALTER"):
         acl_requests.delete_acls(CONNECTION, [BILLING])

@@ -421,6 +421,18 @@ def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
     assert destination.state() == PROMOTED
 
 
+@pytest.mark.parametrize("became", [None, (4, {}, "id-9")])
+def test_what_has_become_of_a_topic_that_a_plan_does_not_change_does_not_matter(clusters, became):
+    source, destination = clusters
+    source.topics["same"] = destination.topics["same"] = (3, {}, "id-8")
+    run = Run(destination)
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "same")), Mapping(), OPTIONS).plan
+    del destination.topics["same"]
+    destination.topics |= {"same": became} if became else {}
+    same = run.apply(plan).topics[1]
+    assert "new" in destination.topics and not same.changes and same.before == (4 if became else 3)
+
+
 def test_a_plan_is_refused_whose_acls_lock_out_or_open_since_others_have_gone(clusters, monkeypatch):
     monkeypatch.setattr(survey, "may_be_open", lambda _connection, _acls: True)
     source, destination = clusters

@@ -67,6 +67,9 @@ def test_what_may_be_a_fence_is_noted_and_no_failure(operation):
     denied = acl("orders", "DENY", operation=operation)
     (note,) = check_lockout([denied], [acl("orders")], False, OnLockout.FAIL, "cloud")
     assert note.kind is NoteKind.ACL_LOCKOUT and str(denied) in note.text and "set fence_receipt to" in note.text
+    from_one_host = acl("orders", "DENY", "User:*", operation=operation)._replace(host="10.0.0.1")
+    (note,) = check_lockout([from_one_host], [acl("orders")], False, OnLockout.FAIL, "cloud")
+    assert str(from_one_host) in note.text
     others = [
         acl("orders", operation=operation),
         acl("orders*", "DENY", operation=operation),

@@ -3,6 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import survey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -48,6 +49,18 @@ def test_names_of_acls_are_later_names_if_the_selection_would_take_topics_that_a
 def test_one_that_the_user_has_named_does_not_exist(take):
     with pytest.raises(NotFound, match="topic gone: the topic does not exist"):
         take(Selection(topics=("gone", "orders")))
+
+
+def test_settings_are_known_by_the_topics_that_are_to_be_made_where_there_is_none(monkeypatch):
+    """The user has ACLs on one prefix only."""
+    known = TopicConfigs({"retention.ms": "5"}, {})
+    monkeypatch.setattr(
+        survey,
+        "try_creation",
+        lambda _connection, new: Trial({}, {name: known for name in new if name.startswith("shop.")}, {}),
+    )
+    assert survey._known(DESTINATION, {}, ["other", "shop.orders"]) == {"retention.ms"}
+    assert survey._known(DESTINATION, {}, []) == frozenset()
 
 
 GROUPS, TOPICS = ("GROUP", "*", "LITERAL"), ("TOPIC", "*", "LITERAL")
