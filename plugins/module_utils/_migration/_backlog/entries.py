@@ -193,15 +193,18 @@ def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommit
     if draft.committed is None:
         detail = f"no commit at the source: the backlog's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
         return draft.entry(Verdict.REQUESTED, place, detail=detail)
-    reason, detail = None, ""
-    if offset < backlog_range.start:
-        reason = Reason.EXPIRED
-        detail = f"{backlog_range.start - offset:,} offsets from {offset} on had left the source's log before the copy"
-    parts = FINGERPRINTED if backlog_range.done is not None and backlog_range.done.without_timestamp else PARTS
-    lost = max(0, backlog_range.start - offset)
-    bound = Bound.AT_MOST if lost else Bound.EXACTLY  # not each offset need be a record
+    lost, said, done = max(0, backlog_range.start - offset), [], backlog_range.done
+    if lost:
+        said.append(f"{lost:,} offsets from {offset} on had left the source's log before the copy")
+    if done is not None and (expired := min(done.expired, backlog_range.end - offset)) > 0:
+        lost += expired
+        said.append(f"up to {expired:,} offsets left it during the copy, before they were copied")
+    # Not each offset need be a record.
+    reason, bound = (Reason.EXPIRED, Bound.AT_MOST) if lost else (None, Bound.EXACTLY)
+    parts = FINGERPRINTED if done is not None and done.without_timestamp else PARTS
     proof = OwnCopy(backlog_range.begin, place, backlog_range.place(backlog_range.end))
-    return decided(draft, Decision.exact(proof, place, reason, detail, matched_by=parts, lost=lost, lost_bound=bound))
+    decision = Decision.exact(proof, place, reason, "; ".join(said), matched_by=parts, lost=lost, lost_bound=bound)
+    return decided(draft, decision)
 
 
 def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:

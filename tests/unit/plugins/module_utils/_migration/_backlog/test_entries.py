@@ -56,6 +56,13 @@ def test_a_group_stands_where_its_first_record_was_copied_to(offset, place):
     assert entry.reason == ("expired" if offset < 20 else None)
 
 
+@pytest.mark.parametrize("offset, lost", [(5, 15 + 8), (20, 8), (55, 5), (60, 0)])
+def test_what_expires_during_the_copy_is_lost_to_each_group_that_may_have_needed_it(offset, lost):
+    (entry,) = copy_entries(backlog(Done(32, 900, 140, 0, 8, {})), [group("billing", offset)], "ignore")
+    assert (entry.lost, entry.lost_bound) == (lost, "at most" if lost else "")
+    assert (entry.reason == "expired", "during the copy" in entry.detail) == (lost > 0, lost > 0)
+
+
 def test_who_sets_the_start_and_what_is_lost():
     found = summaries(DONE, [group("early", 5), group("first", 20), group("late", 30)], {HERE: 7}, BOUNDS, "ignore")
     assert [(each.groups, each.lost, each.bytes, each.reason) for each in found] == [
