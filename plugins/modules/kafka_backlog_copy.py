@@ -132,8 +132,8 @@ options:
   on_lost_progress:
     description:
       - What to do if a destination partition has grown since the copy was planned, and the progress of the copy is lost
-        because its groups were deleted or their offsets have expired (C(offsets.retention.minutes)). Copying on without
-        the progress would repeat records.
+        because its groups were deleted or reset, or their offsets have expired (C(offsets.retention.minutes)). Copying on
+        without the progress would repeat records.
       - V(fail) copies nothing, fails and names the partition.
       - V(rebuild) compares the copied records with the source, record by record, and continues after the last one. It
         fails if anything but the copy has written to the partition since the copy was planned, and names the first such

@@ -95,7 +95,7 @@ def wakes_up(copy_in: CopyIn, chance: random.Random | None = None) -> None:
 def wakes_up_without_progress(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """A suspended run, when another one has copied everything and the progress was removed."""
     message = _of_who_wakes_up(copy_in, chance, removes_progress=True)
-    assert "the progress of the copy was removed while it was running" in message, message
+    assert "the progress of the copy was removed or reset while it was running" in message, message
 
 
 def _of_who_wakes_up(copy_in: CopyIn, chance: random.Random | None, removes_progress: bool = False) -> str:

@@ -174,11 +174,15 @@ def progress_from_commits(start: int, commits: t.Iterable[CommittedOffset | None
 def progress_of(backlog_range: BacklogRange, commits: t.Sequence[CommittedOffset | None]) -> Progress | None:
     """The same of one range; None where its progress was removed, all of it or one of the groups that hold its pairs.
 
-    The first group's commit alone says how far the range is, without these pairs. Raises ValueError as above.
+    So it is where somebody else has committed, such as kafka-consumer-groups --reset-offsets --all-groups. The first group's
+    commit alone says how far the range is, without these pairs.
     """
     if commits[0] is None:
         return None
-    progress, pairs = _parsed(backlog_range.start, commits)
+    try:
+        progress, pairs = _parsed(backlog_range.start, commits)
+    except ValueError:
+        return None
     if len(commits) < len(progress_groups("", [backlog_range])):
         return progress
     return progress if len(progress.places) == pairs else None

@@ -33,7 +33,7 @@ def check_owned(
     for partition, progress in kept.items():
         if progress is None:
             raise Refused(
-                "the progress of the copy was removed while it was running",
+                "the progress of the copy was removed or reset while it was running",
                 cluster=str(destination),
                 group=group,
                 why="a run that was suspended for long, and begins again, would copy everything a second time",

@@ -10,7 +10,6 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, progress_of
-from .._model.errors import BrokerError
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
 from . import refusals
@@ -34,7 +33,7 @@ class Keepers:
 
     def __init__(self, destination: Connection, groups: t.Sequence[str], stable: bool = True) -> None:
         """Raises ConnectionFailed with the true reason where there is no connection."""
-        self._destination, self._groups = destination, list(groups)
+        self._destination = destination
         self.consumers: list[Consumer] = []
         level = {} if stable else {"isolation.level": "read_uncommitted"}
         try:
@@ -45,29 +44,16 @@ class Keepers:
             raise
 
     def progress(self, ranges: t.Sequence[BacklogRange]) -> dict[TopicPartition, Progress | None]:
-        """How far each range is, by destination partition; None where it was removed.
+        """How far each range is, by destination partition; None where that was removed or changed.
 
-        Final only for who has fenced all others. Raises BrokerError for commits that are none of a copy.
+        Final only for who has fenced all others.
         """
         partitions = [each.destination for each in ranges]
         kept: dict[TopicPartition, list[CommittedOffset | None]] = {partition: [] for partition in partitions}
         for keeper in self.consumers:
             for partition, commit in self._committed(keeper, partitions).items():
                 kept[partition].append(commit)
-        progress: dict[TopicPartition, Progress | None] = {}
-        for backlog_range in ranges:
-            commits = kept[backlog_range.destination]
-            try:
-                progress[backlog_range.destination] = progress_of(backlog_range, commits)
-            except ValueError as exc:
-                raise BrokerError(
-                    f"group {self._groups[0]} has committed offsets that no copy has written",
-                    cluster=str(self._destination),
-                    why=str(exc),
-                    remedy="remove that group, and copy into another directory",
-                    **backlog_range.destination._asdict(),
-                ) from exc
-        return progress
+        return {each.destination: progress_of(each, kept[each.destination]) for each in ranges}
 
     def close(self) -> None:
         """Let go of the connections."""

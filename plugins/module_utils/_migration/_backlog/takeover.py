@@ -176,8 +176,8 @@ def check_lost(
         f"the progress of the copy is gone, and the log has grown from {begin} to {lost[partition]} since it was planned{more}",
         cluster=str(destination),
         group=all_groups(backlog)[0],
-        why="a progress group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy "
-        "records a second time, or place groups after records that they have not consumed",
+        why="a progress group was deleted or reset, or its commits have expired (offsets.retention.minutes): going on would "
+        "copy records a second time, or place groups after records that they have not consumed",
         remedy=f"set {option_name('on_lost_progress')} to rebuild, which compares the copied records with the source "
         f"and goes on after the last one; or {begin_anew()}",
         **partition._asdict(),

@@ -103,6 +103,8 @@ def test_a_range_without_commits_is_at_its_start():
 def test_what_no_copy_has_committed_is_refused(text):
     with pytest.raises(ValueError):
         progress_from_commits(0, [CommittedOffset(5, text)])
+    where = TopicPartition("orders", 0)
+    assert progress_of(BacklogRange(where, 0, 9, where, 0), [CommittedOffset(5, text)]) is None
 
 
 def test_one_prefix_covers_every_name():

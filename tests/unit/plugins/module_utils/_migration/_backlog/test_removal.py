@@ -121,6 +121,14 @@ class TestGroupsWithoutAPlan:
         cluster.commits("billing", 130)
         assert cluster.remove().settings == ("orders",)
 
+    def test_progress_that_somebody_has_reset_is_gone(self, cluster):
+        cluster.commits(*all_groups(BACKLOG), 60)
+        cluster.commits("billing", 119)
+        with pytest.raises(Refused, match="group billing"):
+            cluster.remove()
+        cluster.commits("billing", 130)
+        assert cluster.remove().groups == tuple(all_groups(BACKLOG))
+
     def test_progress_of_other_copies_is_no_group_that_consumes(self, cluster):
         cluster.commits("streamshift-copy-fedcba9876543210-progress-1", 110)
         assert cluster.remove().settings == ("orders",)
