@@ -240,12 +240,23 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
 def check_room(
     backlog: Backlog, source: Connection, destination: Connection, bounds: t.Mapping[TopicPartition, Bounds]
 ) -> None:
-    """Raise Refused where the destination's disks are too small, as far as brokers tell."""
+    """Raise BrokerError where the destination's disks are too small for all replicas, as far as brokers tell.
+
+    Records that are compressed at the source may need more.
+    """
     room = storage.usable_bytes(destination)
-    known = [size for size in sizes(backlog, source, bounds).values() if size is not None]
-    if room is not None and sum(known) > sum(room.values()):
+    if room is None:
+        return
+    layouts = storage.topic_layouts(destination, [topic.name for topic in backlog.topics if topic.created is None])
+    replicas = {
+        topic.name: topic.created.replication_factor if topic.created else layouts[topic.name].replicas
+        for topic in backlog.topics
+    }
+    known = sizes(backlog, source, bounds)
+    needed = sum((known[each.source] or 0) * replicas[each.destination.topic] for each in backlog.ranges)
+    if needed > sum(room.values()):
         raise BrokerError(
-            f"about {sum(known) >> 20} MB are to be copied, and {sum(room.values()) >> 20} MB are free",
+            f"about {needed >> 20} MB are to be copied, all replicas together, and {sum(room.values()) >> 20} MB are free",
             cluster=str(destination),
             remedy="free space on the brokers' disks, or copy fewer topics",
             kind=FailureKind.DISK_FULL,

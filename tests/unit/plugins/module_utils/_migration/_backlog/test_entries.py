@@ -1,11 +1,13 @@
 """What a backlog's copy means for every group, and disks that are too small."""
 
+import contextlib
 import dataclasses
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import entries, preconditions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import (
     copy_entries,
@@ -22,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -175,13 +178,15 @@ def test_whether_groups_are_still_to_be_set(standing, committed, written, are_se
     assert standing(committed, written)[1] is are_set
 
 
-@pytest.mark.parametrize("free, refused", [({1: 3 << 20, 2: 2 << 20}, False), ({1: 3 << 20}, True), (None, False)])
-def test_disks_that_are_too_small_are_told(monkeypatch, free, refused):
+@pytest.mark.parametrize("created", [None, NewTopic(1, 2, {})])
+@pytest.mark.parametrize("free, refused", [({1: 5 << 20, 2: 4 << 20}, False), ({1: 7 << 20}, True), (None, False)])
+def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, refused, created):
     monkeypatch.setattr(storage, "usable_bytes", lambda _connection: free)
     monkeypatch.setattr(storage, "log_sizes", lambda _connection, _partitions: {HERE: 8 << 20})
-    planned = backlog(None)  # half of the log
-    if refused:
-        with pytest.raises(BrokerError, match="about 4 MB are to be copied, and 3 MB are free"):
-            preconditions.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
-    else:
+    monkeypatch.setattr(
+        storage, "topic_layouts", lambda _connection, names: {each: TopicLayout(1, 2) for each in names}
+    )
+    topic = BacklogTopic("new", "orders", created)
+    planned = dataclasses.replace(backlog(None), topics=(topic,))  # half of the log
+    with pytest.raises(BrokerError, match="about 8 MB .*, and 7 MB are free") if refused else contextlib.nullcontext():
         preconditions.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
