@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 import typing as t
 
@@ -25,7 +26,7 @@ def signed(connection: Connection) -> tuple[str, float]:
         raise InvalidInput(
             "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
             cluster=connection.named,
-            remedy="install it where this module runs",
+            remedy="install it where this module runs, and on the workers of a Spark cluster",
             kind=FailureKind.REQUIREMENT_MISSING,
         ) from exc
     from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -50,7 +51,7 @@ def _credentials(connection: Connection) -> t.Any:
             if not connection.aws_role_arn:
                 credentials = session.get_credentials()
                 if credentials is None:
-                    raise _failed(connection, "this machine has no AWS credentials")
+                    raise _failed(connection, "there are no AWS credentials")
                 return credentials
             role = {
                 "RoleArn": connection.aws_role_arn,
@@ -67,5 +68,6 @@ def _credentials(connection: Connection) -> t.Any:
 
 def _failed(connection: Connection, why: str) -> ConnectionFailed:
     options = [f"aws_{name}" for name in ("profile", "role_arn", "external_id") if getattr(connection, f"aws_{name}")]
-    remedy = f"check {', '.join([*options, 'the AWS credentials of this machine'])}"
+    where = f"the AWS credentials of the machine {socket.gethostname()}"  # perhaps one of a Spark cluster
+    remedy = f"check {', '.join([*options, where])}"
     return ConnectionFailed("cannot sign an access token", cluster=str(connection), why=why, remedy=remedy)
