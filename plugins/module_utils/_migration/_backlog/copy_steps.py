@@ -8,7 +8,7 @@ import dataclasses
 import time
 import typing as t
 
-from ..._control import positions
+from ..._control import positions, topics
 from ..._control.positions import Bounds
 from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
@@ -19,7 +19,7 @@ from ..._model.grouping import values_by_key
 from ..._model.notes import Note
 from ..._model.plan import PlanEntry
 from ..._model.progress import Say, counted, first_of
-from ..._model.records import TopicPartition
+from ..._model.records import TopicPartition, every_partition
 from ..._model.spark import SparkOptions
 from ..._records.claiming import Lost
 from ..._records.copied_so_far import LastGroup
@@ -130,7 +130,8 @@ class CopyRun:
         )
         done = dataclasses.replace(backlog, ranges=ranges)
         preconditions.check_done(done, self.destination)
-        bounds = positions.partition_bounds(self.source, [each.source for each in backlog.ranges])
+        counts = topics.partition_counts(self.source, {each.source.topic for each in backlog.ranges})
+        bounds = positions.partition_bounds(self.source, every_partition(counts))
         grown = planning.growth(backlog, bounds, self.source, self.options.live)
         self.save(done)
         return done, grown

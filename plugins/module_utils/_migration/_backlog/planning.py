@@ -141,7 +141,7 @@ def check_known(
             kind=FailureKind.COPY_OUTDATED,
         )
     planned, notes = _without_new(known, wanted, source, options.on_uncommitted)
-    bounds = positions.partition_bounds(source, list(ranges_of))
+    bounds = positions.partition_bounds(source, {*ranges_of, *(draft.source_partition for draft in wanted)})
     _check_planned(planned, ranges_of, bounds, source, options.on_uncommitted)
     if not known.is_done:
         for backlog_range in known.ranges:
@@ -210,14 +210,16 @@ def _check_planned(
 
 
 def growth(known: Backlog, bounds: SourceBounds, source: Connection, allowed: bool) -> list[Note]:
-    """A note if producers have written after the ends that the copy has fixed. Raises Refused unless it is allowed.
+    """A note if producers have written after the ends that the copy has fixed, or to partitions that were added since.
 
-    Groups that are set to the copied records never get these, because nothing copies them later.
+    Groups that are set to the copied records never get these, because nothing copies them later. bounds: of every partition
+    that the source's topics have now. Raises Refused unless it is allowed.
     """
+    ends = {each.source: each.end for each in known.ranges}
     grown = {
-        backlog_range.source: count
-        for backlog_range in known.ranges
-        if (count := bounds[backlog_range.source].high_watermark - backlog_range.end) > 0
+        partition: count
+        for partition, log in bounds.items()
+        if (count := log.high_watermark - ends.get(partition, log.log_start)) > 0
     }
     if not grown:
         return []
@@ -231,8 +233,8 @@ def growth(known: Backlog, bounds: SourceBounds, source: Connection, allowed: bo
             cluster=str(source),
             why="what came later is not copied, and groups that are set now would never get it",
             remedy=f"stop the producers. Then set {option_name('live')} to go on without these records, and let the producers "
-            "send them again, or another tool copy them: each partition from its `end` in the copy file on. To copy all of it, "
-            f"{begin_anew()}",
+            "send them again, or another tool copy them: each partition from its `end` in the copy file on, and all of one "
+            f"that is not there. To copy all of it, {begin_anew()}",
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return [Note(NoteKind.SOURCE_GROWN, f"{said}: what came later is not copied.")]

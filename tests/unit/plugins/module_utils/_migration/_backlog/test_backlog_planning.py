@@ -36,7 +36,9 @@ def known(monkeypatch):
     monkeypatch.setattr(planning, "check_cluster", lambda *_: None)
     monkeypatch.setattr(planning.preconditions, "check_topics", lambda *_: None)
     monkeypatch.setattr(planning.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
-    monkeypatch.setattr(planning.positions, "partition_bounds", lambda *_: GROWN)
+    monkeypatch.setattr(
+        planning.positions, "partition_bounds", lambda _cluster, names: dict.fromkeys(names, GROWN[ORDERS])
+    )
 
 
 GROWN = {ORDERS: Bounds(0, 250, 250)}
@@ -77,7 +79,9 @@ class TestATopicThatHasGotPartitions:
         [(BEGUN, OnUncommitted.IGNORE), *((DONE, each) for each in OnUncommitted)],
     )
     def test_goes_on_without_them_and_names_them(self, grown, backlog, on_uncommitted):
-        wanted, _bounds, (note,) = grown(backlog, on_uncommitted)
+        wanted, bounds, (note,) = grown(backlog, on_uncommitted)
+        with pytest.raises(Refused, match="orders-0 has grown by 50 offsets.*, 3 partitions altogether"):
+            planning.growth(backlog, bounds, CLUSTER, allowed=False)
         assert [draft.source_partition for draft in wanted] == [ORDERS]
         assert note.kind == "source_grown"
         assert note.text.startswith(

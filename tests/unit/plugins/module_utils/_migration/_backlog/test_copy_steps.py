@@ -83,24 +83,32 @@ def test_nobody_is_to_delete_what_only_the_destination_has(compared):
 
 @pytest.fixture
 def finish(monkeypatch):
-    """Ends a copy whose source ends here by now; -> what was saved, and the notes."""
+    """Ends a copy whose source ends here by now, and that of a partition that was added; -> what was saved, and the notes."""
 
-    def finish(end, **options):
+    def finish(end, added=None, **options):
         saved = []
         running = dataclasses.replace(COPIED, ranges=(dataclasses.replace(COPIED.ranges[0], done=None),))
         progress = Progress(200, 100, 900, 101, places={100: 0}, end=200)
         monkeypatch.setattr(copy_steps.preconditions, "check_topics", lambda *_: None)
         monkeypatch.setattr(copy_steps.copy_state, "read_progress", lambda *_, **_how: {HERE: progress})
 
-        def bounds(cluster, _partitions):
-            return {HERE: Bounds(0, end, end)} if cluster is SOURCE else {THERE: Bounds(0, 130, 130)}
+        def bounds(cluster, partitions):
+            ends = {HERE: end, HERE._replace(partition=1): added}
+            return {
+                each: Bounds(0, ends[each], ends[each]) if cluster is SOURCE else Bounds(0, 130, 130)
+                for each in partitions
+            }
 
         monkeypatch.setattr(copy_steps.positions, "partition_bounds", bounds)
+        counts = {"orders": 1 if added is None else 2}
+        monkeypatch.setattr(copy_steps.topics, "partition_counts", lambda *_: counts)
         run = copy_steps.CopyRun(SOURCE, DESTINATION, CopyOptions(**options), saved.append, lambda _: None)
         try:
             done, notes = run.finished(running)
         finally:
-            assert [each.is_done for each in saved] == [True] * (end == 200 or options.get("live", False))
+            assert [each.is_done for each in saved] == [True] * (
+                (end == 200 and not added) or options.get("live", False)
+            )
         return done, [note.text for note in notes]
 
     return finish
@@ -112,6 +120,9 @@ def test_what_a_forgotten_producer_writes_while_it_is_copied_is_not_left_without
         finish(320)
     done, (note,) = finish(320, live=True)
     assert done == COPIED and "orders-0 has grown by 120 offsets" in note
+    assert finish(200, added=0) == (COPIED, [])
+    with pytest.raises(Refused, match="orders-1 has grown by 3 offsets.* all of one that is not there"):
+        finish(200, added=3)
 
 
 def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(monkeypatch):
