@@ -55,7 +55,8 @@ def remove_copy(
     if plan is not None:
         preconditions.check_plan(backlog, plan, destination)
     ours, notes = _still_ours(backlog, destination)
-    made = _made(ours, destination) if remove_topics else []
+    made, stay = _made(ours) if remove_topics else ([], [])
+    notes += stay
     staying = [topic for topic in ours if topic not in made]
     names, deleted = all_groups(backlog), [topic.name for topic in made]
     preconditions.require_acls(
@@ -161,19 +162,19 @@ def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[Backlog
     return [topic for topic in ours if topic.name not in others_made], notes
 
 
-def _made(ours: t.Iterable[BacklogTopic], destination: Connection) -> list[BacklogTopic]:
-    """The topics that the copy has made. Raises Refused where that is not sure."""
-    made = [topic for topic in ours if topic.created is not None]
-    for topic in made:
-        if topic.topic_id is None:
-            raise Refused(
-                "the copy was killed while it made the topic, and nobody knows whether it is that one",
-                cluster=str(destination),
-                topic=topic.name,
-                remedy=f"run without {option_name('remove_topics')}, and delete the topic yourself",
-                kind=FailureKind.TOPIC_RECREATED,
-            )
-    return made
+def _made(ours: t.Iterable[BacklogTopic]) -> tuple[list[BacklogTopic], list[Note]]:
+    """The topics that the copy has made, and a note of each where that is not sure."""
+    planned = [topic for topic in ours if topic.created is not None]
+    notes = [
+        Note(
+            NoteKind.TOPIC_STAYS,
+            f"The topic {topic.name} stays, because nobody knows whether the copy has created it: a run was killed meanwhile, "
+            "or Kafka is older than 2.8. If nobody needs its records, delete it yourself.",
+        )
+        for topic in planned
+        if topic.topic_id is None
+    ]
+    return [topic for topic in planned if topic.topic_id is not None], notes
 
 
 def _check_consumers(
