@@ -11,7 +11,7 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, Run
-from .._model.errors import Locked, MigrationError, Refused
+from .._model.errors import BrokerError, Locked, MigrationError, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.records import TopicPartition
 from .keepers import Keepers
@@ -60,7 +60,8 @@ def taken_over(destination: Connection, group: str, run: Run, ranges: t.Sequence
             except (Locked, Refused) as exc:
                 return exc
             time.sleep(0.2)
-    return Locked(
+    # Another attempt at the same task may have fenced this one, too: Spark may try again.
+    return BrokerError(
         "the broker has ended this run's transaction, and no other run has claimed the copy",
         cluster=str(destination),
         group=group,
