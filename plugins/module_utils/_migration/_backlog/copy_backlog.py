@@ -11,7 +11,6 @@ from ..._control import clusters, commits, topics
 from ..._model.background import at_once
 from ..._model.backlog import Backlog
 from ..._model.connection import Connection
-from ..._model.copy_progress import all_groups
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
@@ -20,6 +19,7 @@ from ..._model.receipt import Receipt
 from ..._model.snapshot import Snapshot
 from ..expected import with_expected
 from . import entries, others, planning, preconditions, suspended_settings, takeover, unconsumed
+from .copy_state import existing_groups
 from .copy_steps import CopyRun
 from .entries import RangeSummary
 from .planning import CopyOptions
@@ -214,15 +214,19 @@ def _settled(
     brought.notes.extend(
         entries.unsure_notes([entry for entry in standing.unsure if entry.partition.topic not in free])
     )
-    if save is not None and standing.past == everything:
-        brought.notes.extend(remove_progress(backlog, destination))
-    return brought
+    if standing.past != everything:
+        return brought
+    notes, changed = remove_progress(backlog, destination, predict=save is None)
+    return Brought(brought.backlog, brought.notes + notes, brought.changed or changed)
 
 
-def remove_progress(backlog: Backlog, destination: Connection) -> list[Note]:
-    """Remove the progress groups of a copy, when every group is past what was copied. -> what could not be removed.
+def remove_progress(backlog: Backlog, destination: Connection, predict: bool) -> tuple[list[Note], bool]:
+    """Remove the progress groups of a copy, when every group is past what was copied.
 
-    Not before: a run that finds none, and records at the destination, cannot go on.
+    Not before: a run that finds none, and records at the destination, cannot go on. -> what could not be removed, and whether
+    any was, or would be. predict: only tell.
     """
-    failed = commits.delete_groups(destination, all_groups(backlog))
-    return [Note(NoteKind.PROGRESS_STAYS, f"{group}: {why}") for group, why in sorted(failed.items())]
+    left = existing_groups(backlog, destination)
+    failed = {} if predict else commits.delete_groups(destination, left)
+    notes = [Note(NoteKind.PROGRESS_STAYS, f"{group}: {why}") for group, why in sorted(failed.items())]
+    return notes, len(failed) < len(left)

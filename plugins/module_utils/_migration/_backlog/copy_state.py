@@ -64,6 +64,12 @@ def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> di
     return progress
 
 
+def existing_groups(backlog: Backlog, destination: Connection) -> tuple[str, ...]:
+    """Those of the progress groups of a copy that are there."""
+    readings = groups.read_groups(destination, all_groups(backlog), stable=False)
+    return tuple(name for name, reading in readings.items() if reading.exists)
+
+
 @contextlib.contextmanager
 def telling_progress(backlog: Backlog, destination: Connection, say: Say) -> t.Iterator[None]:
     """Say every few seconds how far the copy is, until the block ends."""

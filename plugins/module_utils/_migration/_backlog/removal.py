@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ..._control import commits, deletion, groups, topics
+from ..._control import commits, deletion, topics
 from ..._model.backlog import Backlog, BacklogTopic
 from ..._model.connection import Connection
 from ..._model.copy_progress import Run, all_groups, transactional_id, transactional_ids, transactional_number
@@ -20,7 +20,7 @@ from ..._model.progress import Say, counted
 from ..._model.records import TopicPartition
 from ..._records.claiming import Claimed, KnownProgress, claim, fence
 from . import others, preconditions, suspended_settings, takeover
-from .copy_state import read_progress
+from .copy_state import existing_groups, read_progress
 from .entries import committed_within
 
 
@@ -88,9 +88,7 @@ def remove_copy(
         _check_consumers(backlog, plan, destination, staying)
         notes += others.check_groups(backlog, deleted, destination)
     settings = suspended_settings.changes_back(destination, staying)
-    left = tuple(
-        name for name, reading in groups.read_groups(destination, names, stable=False).items() if reading.exists
-    )
+    left = existing_groups(backlog, destination)
     if not predict:
         if deleted:
             _check_claim(backlog, destination, claimed)

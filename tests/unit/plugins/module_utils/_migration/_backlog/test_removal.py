@@ -6,8 +6,15 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_backlog, others, removal
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    copy_backlog,
+    entries,
+    others,
+    removal,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Earlier
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.suspended_settings import Brought
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -47,6 +54,7 @@ class Cluster:
 
     def __init__(self, monkeypatch):
         self.done = []
+        self.exist = True  # all groups
         self.offsets = {}  # by group
         self.members = {}  # of groups, the topics that theirs are subscribed to
         self.ids = {"orders": "first"}
@@ -86,7 +94,7 @@ class Cluster:
     def readings(self, names):
         its = {name: self.offsets.get(name, {}) for name in names}
         states = {name: "Stable" if name in self.members else "Empty" for name in names}
-        return {name: GroupReading(name, True, states[name], "classic", "", each) for name, each in its.items()}
+        return {name: GroupReading(name, self.exist, states[name], "classic", "", each) for name, each in its.items()}
 
     def remove(self, backlog=BACKLOG, plan=None, remove_topics=False):
         return removal.remove_copy(backlog, plan, NOWHERE, remove_topics, 0, False, silent)
@@ -259,6 +267,22 @@ class TestATopicThatTheCopyWasToMake:
         assert (removed.settings, removed.topics) == (("orders",), ())
         (note,) = removed.notes
         assert note.kind == "topic_stays" and "a run was killed meanwhile, or Kafka is older than 2.8" in note.text
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+@pytest.mark.parametrize("save", [None, lambda _backlog: None])
+def test_progress_that_a_finished_copy_removes_counts_as_a_change_in_check_mode_too(
+    cluster, monkeypatch, is_left, save
+):
+    cluster.exist = is_left
+    monkeypatch.setattr(copy_backlog.preconditions, "check_done", lambda *_: None)
+    monkeypatch.setattr(
+        copy_backlog.entries, "standing_of_groups", lambda *_: entries.CopiedTopics({"orders"}, set(), [])
+    )
+    monkeypatch.setattr(copy_backlog.suspended_settings, "bring_settings", lambda *_: Brought(BACKLOG, [], False))
+    brought = copy_backlog._settled(BACKLOG, [], NOWHERE, CopyOptions(), None, save)
+    assert (brought.notes, brought.changed) == ([], is_left)
+    assert cluster.done == [tuple(all_groups(BACKLOG)) if is_left else ()] * (save is not None)
 
 
 class TestThePlanOfAnotherCopy:
