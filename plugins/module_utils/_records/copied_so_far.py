@@ -180,7 +180,10 @@ class _Between:
         return 0 if self.planned.done is None else self.all - self.planned.done.records
 
     def sentences(self) -> list[str]:
-        """What the last group would skip."""
+        """What is gone, though the source does not have it any more, or what the last group would skip."""
+        if (gone := -self.of_others) > 0:
+            what = f"{counted(gone, 'record')} of the copy {are(gone)} gone, and no longer at the source"
+            return [f"{self.planned.destination}: {what}"]
         skipped = min(self.skipped, self.of_others)
         if skipped <= 0 or self.last is None:
             return []

@@ -80,6 +80,14 @@ def test_copies_of_what_was_compacted_away_since_are_not_taken_for_records_of_ot
     )
 
 
+@pytest.mark.parametrize("source_start, problem", [(130, "1 record of the copy is gone"), (100, "is missing")])
+def test_a_copy_that_is_gone_is_missed_even_if_the_source_has_lost_its_record(source_start, problem):
+    log, copied = destination_log(None)
+    del log[20]
+    line, *_more = differences(log, copied, 200, source_start)
+    assert problem in line
+
+
 def test_without_a_group_only_the_copy_counts():
     log, copied = destination_log(150)
     unplanned = range_differences(reader(ORIGINALS, 100), reader(log, 0), copied, 100, max(log) + 1)
