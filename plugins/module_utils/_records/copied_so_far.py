@@ -62,7 +62,7 @@ def _rebuilt(source: ClusterReader, destination: ClusterReader, backlog_range: B
     originals = _records(source, backlog_range.source, backlog_range.start, backlog_range.end)
     for copy in copies:
         original = next(originals, None)
-        if original is None or _content(original, written=True) != _content(copy):
+        if original is None or _content(source, original, written=True) != _content(destination, copy):
             raise Refused(
                 f"the record at offset {copy.offset()} is not the one that the copy would have written there, and the "
                 "progress cannot be rebuilt",
@@ -125,11 +125,11 @@ def _range_differences(
     original = next(originals, None)
     between = _Between(planned, last)
     for copy in _records(destination, planned.destination, planned.begin, end):
-        is_copy = original is not None and _content(original, written=True) == _content(copy)
+        is_copy = original is not None and _content(source, original, written=True) == _content(destination, copy)
         if is_copy:
             original = next(originals, None)
         else:
-            (unlike if copy.offset() < between.next else others).add(_fingerprint(_content(copy)))
+            (unlike if copy.offset() < between.next else others).add(_fingerprint(_content(destination, copy)))
         between.count(copy.offset(), is_copy)
     sentences = []
     if original is not None:
@@ -143,7 +143,7 @@ def _range_differences(
         again = [
             record.offset()
             for record in _records(source, planned.source, max(start, planned.start), planned.end)
-            if _fingerprint(_content(record, written=True)) in others
+            if _fingerprint(_content(source, record, written=True)) in others
         ]
         if again:
             sentences.append(
@@ -200,12 +200,18 @@ def _records(reader: ClusterReader, partition: TopicPartition, start: int, end: 
     return messages(reader.connection, reader.opened, [Range(partition, start, end)])
 
 
-def _content(message: t.Any, written: bool = False) -> tuple[t.Any, ...]:
+def _content(reader: ClusterReader, message: t.Any, written: bool = False) -> tuple[t.Any, ...]:
     """What of a record is copied. written: with the timestamp that it is written with."""
-    kind, timestamp = message.timestamp()
-    if written:
-        timestamp = written_timestamp(kind, timestamp)
-    return message.key(), message.value(), message.headers() or [], timestamp
+    try:
+        headers = message.headers() or []
+        kind, timestamp = message.timestamp()
+        if written:
+            timestamp = written_timestamp(kind, timestamp)
+        return message.key(), message.value(), headers, timestamp
+    except SystemError as exc:
+        refusals.raise_for_header(
+            exc, reader.connection, message, "leave the topic out, or compare it by a tool in Java"
+        )
 
 
 def _fingerprint(content: tuple[t.Any, ...]) -> bytes:

@@ -6,7 +6,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import (
     ClusterReader,
@@ -86,6 +86,27 @@ def test_a_copy_that_is_gone_is_missed_even_if_the_source_has_lost_its_record(so
     del log[20]
     line, *_more = differences(log, copied, 200, source_start)
     assert problem in line
+
+
+class Unreadable:
+    """A record with a header whose name is not UTF-8."""
+
+    def __init__(self, message):
+        self.message = message
+
+    def __getattr__(self, name):
+        return getattr(self.message, name)
+
+    def headers(self):
+        raise SystemError from UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+
+
+def test_a_header_that_cannot_be_read_is_named():
+    log, copied = destination_log(None)
+    broken = reader(log, 0)
+    broken.opened.consumer.log[3] = Unreadable(broken.opened.consumer.log[3])
+    with pytest.raises(Refused, match="record at offset 3 has a header whose name is not UTF-8.*Leave the topic out"):
+        range_differences(reader(ORIGINALS, 100), broken, copied, 100, max(log) + 1)
 
 
 def test_without_a_group_only_the_copy_counts():
