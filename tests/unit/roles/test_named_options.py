@@ -69,7 +69,8 @@ NEVER_SHOWN = {
     "it returns no groups": "_migration.preflight.never_joined",
     "it makes missing topics itself, or has one cluster": "_migration.preflight._with_prefix",
     "it copies no records, or its verification does not": """
-        _migration._backlog.takeover.check_lost _migration._backlog.takeover._written_before
+        _migration._backlog.preconditions.check_topics _migration._backlog.takeover.check_lost
+        _migration._backlog.takeover._written_before
         _model.copy_progress.begin_anew""",
 }
 UNREACHED = {place for places in NEVER_SHOWN.values() for place in places.split()}

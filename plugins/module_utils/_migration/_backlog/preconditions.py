@@ -69,11 +69,27 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
             if topic.created is None:
                 what = "existed when the copy was planned, but does not exist now"
             raise _other_topic(destination, f"the topic {what}", topic=topic.name)
-        _check_id(destination, topic.name, topic.topic_id, ids[topic.name])
+        if (topic_id := ids[topic.name]) not in (None, topic.topic_id):
+            what = (
+                f"deleted and created again since the copy was planned: its id is {topic_id}, and was {topic.topic_id}"
+            )
+            raise _other_topic(destination, f"the topic was {what}", topic=topic.name)
     if not backlog.is_done:
-        origins = {topic.source: topic.source_topic_id for topic in backlog.topics if topic.source_topic_id is not None}
-        for name, topic_id in topics.topic_ids(source, origins).items():
-            _check_id(source, name, origins[name], topic_id)
+        ids = topics.topic_ids(source, [topic.source for topic in backlog.topics])
+        for topic in backlog.topics:
+            topic_id = ids.get(topic.source)
+            is_other = None not in (topic.source_topic_id, topic_id) and topic_id != topic.source_topic_id
+            if topic.source not in ids or is_other:
+                raise Refused(
+                    f"the topic was deleted{' and created again' if is_other else ''} since the copy was planned, and not all "
+                    "of it is copied",
+                    cluster=str(source),
+                    topic=topic.source,
+                    remedy=f"keep the topic {topic.name} at the destination, which alone has what was copied: let consumers "
+                    "read each partition from its `begin` in the copy file on. Copy from another directory, to other topics "
+                    f"({option_name('topic_map')})",
+                    kind=FailureKind.TOPIC_RECREATED,
+                )
 
 
 def not_made(destination: Connection, existing: t.Iterable[BacklogTopic], ids: t.Mapping[str, str | None]) -> list[str]:
@@ -285,12 +301,6 @@ def sizes(
         offsets = max(1, log.high_watermark - log.log_start)
         result[each.source] = bytes_on_disk.get(each.source, 0) * min(each.end - each.start, offsets) // offsets
     return result
-
-
-def _check_id(connection: Connection, topic: str, expected: str | None, actual: str | None) -> None:
-    if actual is not None and actual != expected:
-        what = f"the topic was deleted and created again since the copy was planned: its id is {actual}, and was {expected}"
-        raise _other_topic(connection, what, topic=topic)
 
 
 def _other_topic(connection: Connection, what: str, **more: t.Any) -> Refused:

@@ -9,7 +9,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import Prepared
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+    Done,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
@@ -123,6 +128,27 @@ def test_what_a_forgotten_producer_writes_while_it_is_copied_is_not_left_without
     assert finish(200, added=0) == (COPIED, [])
     with pytest.raises(Refused, match="orders-1 has grown by 3 offsets.* all of one that is not there"):
         finish(200, added=3)
+
+
+@pytest.mark.parametrize(
+    "at_source, refused",
+    [
+        ({"orders": "first"}, None),
+        ({"orders": None}, None),
+        ({}, "topic orders: the topic was deleted since .*Keep the topic new"),
+        ({"orders": "another"}, "topic orders: the topic was deleted and created again since .*Keep the topic new"),
+    ],
+)
+def test_what_was_copied_of_a_topic_that_the_source_has_lost_is_to_be_kept(monkeypatch, at_source, refused):
+    def ids(cluster, _names):
+        return at_source if cluster is SOURCE else {"new": "second"}
+
+    monkeypatch.setattr(copy_steps.preconditions.topics, "topic_ids", ids)
+    topic = BacklogTopic("new", "orders", topic_id="second", source_topic_id="first")
+    ranges = (dataclasses.replace(COPIED.ranges[0], done=None),)
+    running = dataclasses.replace(COPIED, topics=(topic,), ranges=ranges)
+    with pytest.raises(Refused, match=refused) if refused else contextlib.nullcontext():
+        copy_steps.preconditions.check_topics(running, SOURCE, DESTINATION)
 
 
 def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(monkeypatch):
