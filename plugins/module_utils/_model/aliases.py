@@ -40,7 +40,7 @@ _KEPT |= {
     "verdict",
 }
 _FOR_PEOPLE = frozenset({"detail", "doubt", "failure", "left_out"})  # texts with names in them
-_BY_NAME = frozenset({"logs", "topic_ids"})  # objects whose members are called like topics
+BY_NAME = frozenset({"commits", "ends", "logs", "topic_ids"})  # objects whose members are called like topics or groups
 # The values of a setting: numbers, and Kafka's own words. Those of an offset that was committed are no texts.
 _VALUES = frozenset({"after", "before", "during", "written"})
 _VALUE = re.compile(
@@ -138,7 +138,7 @@ class Aliases:
         if isinstance(value, dict):
             if member == "versions":
                 return value
-            by_name = member in _BY_NAME
+            by_name = member in BY_NAME
             return {
                 self.name(name) if by_name or not _is_member(name) else name: self._value(
                     child, "" if by_name else name, learns=learns

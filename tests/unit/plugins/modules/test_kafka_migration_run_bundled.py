@@ -13,6 +13,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
+    aliases,
     connect_receipt,
     documents,
     lease,
@@ -24,7 +25,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
 )
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 
-WRITTEN = re.findall(r"```json\n(.*?)```", (Path(__file__).parents[4] / "docs/files.md").read_text(), re.DOTALL)
+ROOT = Path(__file__).parents[4]
+WRITTEN = re.findall(r"```json\n(.*?)```", (ROOT / "docs/files.md").read_text(), re.DOTALL)
 # What the examples of all files are about, and what is planted beside it.
 NAMES = [
     "billing", "orders", "clicks", "host-7", "ABhmwknX73IbSTyzXQlabw", "5d7c5a0e", "3b1c9c4b1f0a7e52", "73a2e3e8c8",
@@ -63,6 +65,8 @@ def home(tmp_path):
         ', "left_out": ["payments: orders is left out", "bonuses, salaries-0 to 2: excluded by a pattern"], "groups"'
     )
     (folder / "snapshot.json").write_text(taken.replace(', "groups"', left_out))
+    look = '"look": {"at": 1, "commits": {"payroll": "9a0f7f6ef5b7ab4b"}, "ends": {"salaries.bonuses": [7]}}, "entries"'
+    (folder / "report.json").write_text((folder / "report.json").read_text().replace('"entries"', look, 1))
     row = {"group": "Zoë's group", "ready": False, "ready_since": None, "source_groups": ["Zoë's group"], "lag": 1}
     row |= {"to_come": 0, "absent": 0, "verdicts": {"exact": 1}, "not_exact": [], "not_committed": 0}
     told = status.Status("sync", 1.0, 2.0, 3, FAILURE, 2.0, (row,)).after(())
@@ -108,6 +112,19 @@ def test_no_name_and_no_secret_is_in_the_archive(bundle, tmp_path, monkeypatch):
     assert not {name for name in files if name.endswith(("notes.txt", "migrate/plan.json", "support-key.json"))}
     assert json.loads(files["bundle.json"])["clusters"] == {"source_cluster": {"failure": "connection_failed"}}
     assert result["note_kinds"] == ["brokers_missing"] and result["bundled"] == sorted(files)
+
+
+def test_each_object_whose_members_are_called_like_groups_or_topics_is_known():
+    words = {"configs", "counts", "settings", "suspended", "verdicts", "versions"}  # of Kafka or of the collection
+
+    def open_objects(schema):
+        for name, child in schema.items() if isinstance(schema, dict) else enumerate(schema):
+            if isinstance(child, dict | list):
+                yield from [name] if isinstance(child, dict) and child.get("additionalProperties") else ()
+                yield from open_objects(child)
+
+    schemas = [json.loads(path.read_text()) for path in (ROOT / "docs/schemas").iterdir()]
+    assert {name for schema in schemas for name in open_objects(schema)} == aliases.BY_NAME | words
 
 
 def test_what_helps_stays(bundle, home):
