@@ -41,6 +41,8 @@ NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails th
 # Which version the brokers seem to have, by the name of the connection, of all that this process has connected to. No request
 # tells a version: the library concludes it from the requests that the brokers know.
 BROKER_VERSIONS: dict[str, str] = {}
+# Requests to a broker that are under way: it handles those of a connection one by one, and each has request_timeout.
+MOST_UNDER_WAY = 50
 _CHANGING = ("Alter", "Create", "Delete", "IncrementalAlter", "OffsetCommit", "OffsetDelete")  # the names of requests
 LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert mean as a length (0x15030000)
 
@@ -281,15 +283,21 @@ class Request(t.NamedTuple):
 
 
 def exchange(client: AdminClient, requests: t.Sequence[Request]) -> list[t.Any]:
-    """Send them all at once and return the answers in the same order."""
+    """Send them all at once, as far as MOST_UNDER_WAY lets, and return the answers in the same order."""
     manager = client.manager
     names = [each.name for each in requests if not each.fields.get("validate_only")]
     WRITTEN.extend(name for name in names if name.startswith(_CHANGING))
     messages = [(_message(each), each.node) for each in requests]
 
     async def run() -> list[t.Any]:
-        sent = [manager.send(message, node_id=node) for message, node in messages]
-        return [await answer for answer in sent]
+        sent: dict[int | None, list[t.Any]] = collections.defaultdict(list)
+        answers = []
+        for message, node in messages:
+            if len(sent[node]) >= MOST_UNDER_WAY:
+                await sent[node][-MOST_UNDER_WAY]
+            answers.append(manager.send(message, node_id=node))
+            sent[node].append(answers[-1])
+        return [await answer for answer in answers]
 
     return t.cast("list[t.Any]", manager.run(run))
 

@@ -13,12 +13,13 @@ from .._model.connection import Connection
 from .._model.documents import LONGEST_TEXT
 from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError
 from .._model.group_state import Commits, CommittedOffset
+from .._model.grouping import chunks
 from .._model.progress import first_names
 from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import DEADLINE_SECONDS, attempt
-from .coordinators import find_coordinators, raise_for_groups
+from .coordinators import GROUPS_PER_REQUEST, find_coordinators, raise_for_groups
 from .error_codes import ErrorCode
 from .reasons import as_exception, error_name, passes
 from .topics import topic_rows
@@ -62,11 +63,10 @@ def commit_offsets(
     """
     check_possible(connection, wanted)
 
-    def send(client: AdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
-        coordinators, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
-        batches = [(group, batch) for group in coordinators for batch in _batches(wanted[group])]
+    def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
+        batches = [(group, batch) for group in coordinators for batch in _batches(group, wanted[group])]
         answers = exchange(client, [_commit_request(coordinators[group], group, batch) for group, batch in batches])
-        codes.update((group, {}) for group in coordinators)
+        codes: dict[str, Codes] = {group: {} for group in coordinators}
         for (group, batch), answer in zip(batches, answers, strict=True):
             codes[group].update(_codes(batch, answer))
         return codes
@@ -83,17 +83,14 @@ def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[T
     that is not there is what was wanted.
     """
 
-    def send(client: AdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
-        coordinators, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
+    def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
         if not can(client, Ability.REMOVE_OFFSETS):
             deleted = _deleted(client, coordinators)
-            return codes | {group: dict.fromkeys(wanted[group], code) for group, code in deleted.items()}
+            return {group: dict.fromkeys(wanted[group], code) for group, code in deleted.items()}
         answers = exchange(
             client, [_delete_request(node, group, wanted[group]) for group, node in coordinators.items()]
         )
-        return codes | {
-            group: _codes(wanted[group], answer) for group, answer in zip(coordinators, answers, strict=True)
-        }
+        return {group: _codes(wanted[group], answer) for group, answer in zip(coordinators, answers, strict=True)}
 
     return _until_settled({group: list(each) for group, each in wanted.items()}, "DELETE", connection, send)
 
@@ -101,9 +98,8 @@ def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[T
 def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str, str]:
     """Remove whole groups; the answer has only those that could not be. A group that is not there is what was wanted."""
 
-    def send(client: AdminClient, names: t.Sequence[str]) -> dict[str, Codes]:
-        coordinators, codes = _coordinated(client, connection, {name: [_GROUP] for name in names})
-        return codes | {name: {_GROUP: code} for name, code in _deleted(client, coordinators).items()}
+    def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
+        return {name: {_GROUP: code} for name, code in _deleted(client, coordinators).items()}
 
     failed = _until_settled({group: [_GROUP] for group in sorted(set(groups))}, "DELETE", connection, send)
     return {group: each[_GROUP] for group, each in failed.items() if each}
@@ -178,29 +174,39 @@ def _until_settled(
     wanted: t.Mapping[str, t.Sequence[TopicPartition]],
     operation: str,
     connection: Connection,
-    send: t.Callable[[AdminClient, t.Sequence[str]], dict[str, Codes]],
+    send: t.Callable[[AdminClient, t.Mapping[str, int]], dict[str, Codes]],
     deadline: float = DEADLINE_SECONDS,
 ) -> dict[str, Errors]:
-    """Send for the groups that are left until none of their errors is one that passes by itself, or time is up."""
+    """Send for the groups that are left until none of their errors is one that passes by itself, or time is up.
+
+    send: for some groups, with the coordinator of each. What they are answered is kept when a later part has no answer.
+    """
     settled: dict[str, Errors] = {group: {} for group, partitions in wanted.items() if not partitions}
     sent = False
     unanswered: set[str] = set()
 
     def once(client: AdminClient) -> None:
         nonlocal sent
-        left = [group for group in wanted if group not in settled]
+        left = {group: wanted[group] for group in wanted if group not in settled}
         if not left:
             return
         sent, before = True, set(unanswered)
-        unanswered.update(left)  # until there is an answer
         passing: dict[str, int] = {}
-        for group, codes in send(client, left).items():
-            if waits := [code for code in codes.values() if passes(code)]:
-                passing[group] = waits[0]
-            else:
-                settled[group] = _explained(group, codes, operation, group in before)
-            if group not in before and all(codes.values()):
-                unanswered.discard(group)  # nothing was done, or sent
+
+        def settle(answered: t.Mapping[str, Codes]) -> None:
+            for group, codes in answered.items():
+                if waits := [code for code in codes.values() if passes(code)]:
+                    passing[group] = waits[0]
+                else:
+                    settled[group] = _explained(group, codes, operation, group in before)
+                if group not in before and all(codes.values()):
+                    unanswered.discard(group)  # nothing was done, or sent
+
+        coordinators, not_sent = _coordinated(client, connection, left)
+        settle(not_sent)
+        for part in chunks(list(coordinators.items()), GROUPS_PER_REQUEST):
+            unanswered.update(group for group, _node in part)  # until there is an answer
+            settle(send(client, dict(part)))
         if passing:
             raise as_exception(next(iter(passing.values())), f"for {first_names(passing, _NAMED)}")
 
@@ -282,11 +288,11 @@ def _delete_request(node: int, group: str, partitions: t.Iterable[TopicPartition
     return Request("OffsetDelete", {"group_id": group, "topics": topics}, node)
 
 
-def _batches(commits: Commits) -> t.Iterator[Commits]:
+def _batches(group: str, commits: Commits) -> t.Iterator[Commits]:
     batch: Commits = {}
     size = 0
     for partition, commit in commits.items():
-        more = 100 + len(partition.topic) + len(commit.metadata.encode())
+        more = 100 + len(group.encode()) + len(partition.topic) + len(commit.metadata.encode())
         if batch and size + more > BATCH_BYTES:
             yield batch
             batch, size = {}, 0

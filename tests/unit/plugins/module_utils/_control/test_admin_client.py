@@ -1,9 +1,11 @@
 """Errors of the client say why, and what to do."""
 
+import asyncio
 import io
 import socket
 import ssl
 import time
+import types
 
 import pytest
 from kafka import errors
@@ -259,3 +261,25 @@ def test_a_request_is_the_library_s_with_the_rows_of_its_arrays():
     assert [(each.partition_index, each.timestamp) for each in sent.topics[0].partitions] == [(3, -1)]
     every = admin_client._message(admin_client.Request("Metadata", {"topics": None}))
     assert every.topics is None
+
+
+def test_few_requests_are_under_way_to_a_broker_so_that_each_is_answered_in_time():
+    under_way, most = {1: 0, 2: 0}, {1: 0, 2: 0}
+
+    async def answered(message, node_id):
+        await asyncio.sleep(0)
+        under_way[node_id] -= 1
+        return message.group_id
+
+    def send(message, node_id):
+        under_way[node_id] += 1
+        most[node_id] = max(most[node_id], under_way[node_id])
+        return asyncio.ensure_future(answered(message, node_id))
+
+    client = types.SimpleNamespace(
+        manager=types.SimpleNamespace(send=send, run=lambda coroutine: asyncio.run(coroutine()))
+    )
+    fields = [({"group_id": f"group-{number}", "topics": []}, 1 + number % 2) for number in range(300)]
+    answers = admin_client.exchange(client, [admin_client.Request("OffsetDelete", each, node) for each, node in fields])
+    assert answers == [each["group_id"] for each, _node in fields]
+    assert most == {1: admin_client.MOST_UNDER_WAY, 2: admin_client.MOST_UNDER_WAY}

@@ -38,12 +38,14 @@ def test_members_are_told_from_other_refusals():
 
 
 def test_large_commits_are_sent_in_batches_that_a_broker_takes():
+    group = "ä" * 10_000  # the key of each record has it, too
     wanted = {TopicPartition("orders", n): CommittedOffset(n, "ä" * 2000) for n in range(300)}
-    batches = list(commits._batches(wanted))
+    batches = list(commits._batches(group, wanted))
     assert {where: commit for batch in batches for where, commit in batch.items()} == wanted
     assert sum(map(len, batches)) == len(wanted)
-    assert all(sum(len(each.metadata.encode()) for each in batch.values()) < 500_000 for batch in batches)
-    assert list(commits._batches({})) == []
+    sizes = [sum(len(group.encode()) + len(each.metadata.encode()) for each in batch.values()) for batch in batches]
+    assert max(sizes) < 500_000
+    assert list(commits._batches("billing", {})) == []
 
 
 @pytest.mark.parametrize(
@@ -127,3 +129,27 @@ def test_a_refusal_does_not_hide_that_an_earlier_try_without_an_answer_may_have_
         why.startswith("UNKNOWN_MEMBER_ID: the group has members")
         and isinstance(why, commits.Unanswered) is not is_known
     )
+
+
+def test_what_is_answered_stays_when_the_connection_is_lost_among_many_groups(monkeypatch):
+    sent = []
+
+    def exchange(_client, requests):
+        sent.append([request.fields["group_id"] for request in requests])
+        if len(sent) == 2:
+            raise KafkaFailure("the connection was lost")
+        return [answer({0: 0}) for _each in requests]
+
+    def attempt(_connection, once, _deadline):
+        with contextlib.suppress(KafkaFailure):
+            once(None)
+        once(None)
+
+    monkeypatch.setattr(commits, "attempt", attempt)
+    monkeypatch.setattr(commits, "exchange", exchange)
+    monkeypatch.setattr(commits, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
+    names = [f"group-{number}" for number in range(500)]
+    nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
+    found = commits.commit_offsets(nowhere, {name: {HERE[0]: CommittedOffset(1)} for name in names})
+    assert sent == [names[:200], names[200:400], names[200:400], names[400:]]
+    assert found == {name: {} for name in names}
