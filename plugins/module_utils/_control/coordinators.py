@@ -77,6 +77,7 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int], operati
         )
 
 
-def by_node(coordinators: t.Mapping[str, int]) -> dict[int, list[str]]:
-    """The groups of each broker."""
-    return values_by_key((node, group) for group, node in coordinators.items())
+def by_node(coordinators: t.Mapping[str, int]) -> list[tuple[int, t.Sequence[str]]]:
+    """The groups of each broker, in parts for a request each."""
+    nodes = values_by_key((node, group) for group, node in coordinators.items())
+    return [(node, chunk) for node, groups in nodes.items() for chunk in chunks(groups, GROUPS_PER_REQUEST)]

@@ -240,7 +240,5 @@ def _descriptions(client: AdminClient, coordinators: t.Mapping[str, int]) -> Bro
                 raise as_exception(row.error_code, row.group_id)
         return rows
 
-    nodes = by_node(coordinators) if can(client, Ability.MEMBERS) else {}
-    return BrokerQuestion(
-        [Request("DescribeGroups", {"groups": list(groups)}, node) for node, groups in nodes.items()], read
-    )
+    parts = by_node(coordinators) if can(client, Ability.MEMBERS) else []
+    return BrokerQuestion([Request("DescribeGroups", {"groups": list(groups)}, node) for node, groups in parts], read)

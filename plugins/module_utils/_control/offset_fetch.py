@@ -8,12 +8,11 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.group_state import Commits, CommittedOffset
-from .._model.grouping import chunks
 from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can
 from .broker_questions import BrokerQuestion
-from .coordinators import GROUPS_PER_REQUEST, by_node, raise_for_groups
+from .coordinators import by_node, raise_for_groups
 from .error_codes import ErrorCode
 from .reasons import as_exception
 from .topics import topic_rows
@@ -73,9 +72,8 @@ def _question(
     """
     if can(client, Ability.MANY_GROUPS):
         many = [
-            ({"groups": [{"group_id": group, "topics": topics(group)} for group in chunk]}, node)
-            for node, groups in by_node(coordinators).items()
-            for chunk in chunks(groups, GROUPS_PER_REQUEST)
+            ({"groups": [{"group_id": group, "topics": topics(group)} for group in groups]}, node)
+            for node, groups in by_node(coordinators)
         ]
         return BrokerQuestion(
             [Request("OffsetFetch", {**fields, "require_stable": stable}, node, 8, 8) for fields, node in many],

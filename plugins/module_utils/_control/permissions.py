@@ -147,8 +147,8 @@ def _allowed_on_groups(client: AdminClient, groups: t.Sequence[str]) -> dict[str
     if not can(client, Ability.MEMBERS):
         return allowed | dict.fromkeys(coordinators, _ALL)
     asked = [
-        Request("DescribeGroups", {"groups": names, "include_authorized_operations": True}, node, highest=5)
-        for node, names in by_node(coordinators).items()
+        Request("DescribeGroups", {"groups": list(names), "include_authorized_operations": True}, node, highest=5)
+        for node, names in by_node(coordinators)
     ]
     for answer in exchange(client, asked):
         for row in answer.groups:

@@ -30,6 +30,7 @@ class Brokers:
             self.offered_versions[ApiKey.Metadata] = (0, 5)
         self.known_brokers = [1]
         self.offset_error = 0
+        self.described = []  # how many groups each request describes
         monkeypatch.setattr(groups, "attempt", lambda _connection, operation: operation(self))
         for module in (broker_questions, topics):
             monkeypatch.setattr(module, "exchange", lambda _client, asked: [self.answer(each) for each in asked])
@@ -43,8 +44,9 @@ class Brokers:
             case "FindCoordinator":
                 return Row(error_code=0, node_id=1)
             case "DescribeGroups":
-                states = {"billing": "Stable", GONE: "Dead"}
-                rows = [(name, states[name]) for name in request.fields["groups"]]
+                self.described.append(len(request.fields["groups"]))
+                states = {"billing": "Stable"}
+                rows = [(name, states.get(name, "Dead")) for name in request.fields["groups"]]
                 return Row(
                     groups=[
                         Row(error_code=0, group_id=name, group_state=state, protocol_type="") for name, state in rows
@@ -63,6 +65,12 @@ def test_groups_that_are_named_need_no_list(monkeypatch, version):
     readings = groups.read_groups(CONNECTION, ["billing", GONE])
     assert (readings["billing"].state, readings[GONE].exists) == ("Stable", False)
     assert readings["billing"].offsets == {TopicPartition("orders", 0): CommittedOffset(7)}
+
+
+def test_many_groups_are_described_in_parts(monkeypatch):
+    brokers = Brokers(monkeypatch, (2, 0))
+    groups.read_groups(CONNECTION, [f"group-{number}" for number in range(450)])
+    assert brokers.described == [200, 200, 50]
 
 
 def test_the_acl_is_named_that_a_list_needs(monkeypatch):
