@@ -53,6 +53,11 @@ _ROWS = (
         "use the names in the broker's certificate, or set ssl_check_hostname to false",
     ),
     _Row(
+        "certificate has expired|certificate is not yet valid",
+        None,
+        "renew the broker's certificate, or correct the clock of this machine",
+    ),
+    _Row(
         "certificate_verify_failed",
         None,
         "set ssl_cafile or ssl_ca to the authority that signed the brokers' certificates",
@@ -61,6 +66,11 @@ _ROWS = (
         "alert_bad_certificate",
         "the broker wants a client certificate, or another one",
         "set ssl_certfile and ssl_keyfile",
+    ),
+    _Row(
+        "alert_certificate_expired",
+        "the client certificate has expired",
+        "renew it, and set ssl_certfile to the new one",
     ),
     _Row(
         "alert_certificate_required",

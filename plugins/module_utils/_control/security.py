@@ -8,6 +8,7 @@ import os
 import ssl
 import tempfile
 
+from .._http.http_json import authorities
 from .._model.connection import Connection, refuse_store
 from .._model.errors import InvalidInput
 
@@ -19,31 +20,31 @@ def tls_context(connection: Connection) -> ssl.SSLContext:
     context.check_hostname = connection.ssl_check_hostname
     for option in ("ssl_cafile", "ssl_certfile", "ssl_keyfile"):
         path = getattr(connection, option)
-        if path and not os.path.isdir(path):
+        if path and not (option == "ssl_cafile" and os.path.isdir(path)):
             _check_file(connection, option, path)
     _load_authorities(connection, context)
     if connection.ssl_certfile:
         _load_certificate(connection, context, connection.ssl_certfile, connection.ssl_keyfile)
     elif connection.ssl_cert:
         # OpenSSL's Python binding takes certificates from files only: one that nobody else can read, and briefly.
-        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
-            file.write("\n".join(text for text in (connection.ssl_key, connection.ssl_cert) if text) + "\n")
-            file.flush()
-            _load_certificate(connection, context, file.name, None)
+        try:
+            with tempfile.NamedTemporaryFile("w", suffix=".pem", encoding="utf-8") as file:
+                file.write("\n".join(text for text in (connection.ssl_key, connection.ssl_cert) if text) + "\n")
+                file.flush()
+                _load_certificate(connection, context, file.name, None)
+        except OSError as exc:
+            remedy = "set TMPDIR to a directory that can be written"
+            raise _unusable(connection, "ssl_cert cannot be written to a temporary file", exc, remedy) from exc
     return context
 
 
 def _load_authorities(connection: Connection, context: ssl.SSLContext) -> None:
     try:
-        if connection.ssl_ca:
-            context.load_verify_locations(cadata=connection.ssl_ca)
-        elif connection.ssl_cafile and os.path.isdir(connection.ssl_cafile):
-            context.load_verify_locations(capath=connection.ssl_cafile)
-        elif connection.ssl_cafile:
-            context.load_verify_locations(connection.ssl_cafile)
+        if connection.ssl_ca or connection.ssl_cafile:
+            context.load_verify_locations(**authorities(connection.ssl_cafile, connection.ssl_ca))
         else:
             context.load_default_certs()
-    except (ssl.SSLError, ValueError) as exc:
+    except (OSError, ValueError) as exc:
         option = "ssl_ca" if connection.ssl_ca else f"ssl_cafile {connection.ssl_cafile}"
         what = f"{option} holds no certificate that can be used"
         raise _unusable(connection, what, exc, "give the authority's certificate as PEM") from exc
@@ -58,7 +59,7 @@ def _load_certificate(connection: Connection, context: ssl.SSLContext, certifica
 
     try:
         context.load_cert_chain(certificate, key, password=passphrase)
-    except (ssl.SSLError, ValueError) as exc:
+    except (OSError, ValueError) as exc:
         which = "ssl_cert and ssl_key" if connection.ssl_cert else f"{certificate} and {key or 'the key in it'}"
         if asked:
             what = "the private key is encrypted, and " + (
@@ -80,6 +81,6 @@ def _check_file(connection: Connection, option: str, path: str) -> None:
     refuse_store(head, connection, option, path)
 
 
-def _unusable(connection: Connection, what: str, exc: ssl.SSLError | ValueError, remedy: str) -> InvalidInput:
-    why = str(getattr(exc, "reason", None) or exc).replace("_", " ").lower()
+def _unusable(connection: Connection, what: str, exc: OSError | ValueError, remedy: str) -> InvalidInput:
+    why = str(getattr(exc, "reason", None) or getattr(exc, "strerror", None) or exc).replace("_", " ").lower()
     return InvalidInput(what, cluster=connection.named, why=why, remedy=remedy)

@@ -12,6 +12,7 @@ import base64
 import dataclasses
 import http.client
 import json
+import os
 import ssl
 import time
 import typing as t
@@ -21,7 +22,7 @@ import urllib.request
 
 from .._model.addresses import HIDDEN, check_url
 from .._model.background import in_time
-from .._model.errors import ConnectionFailed
+from .._model.errors import ConnectionFailed, InvalidInput
 from .._model.visible_text import shortened
 
 Json = t.Any
@@ -36,8 +37,9 @@ _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 class Endpoint:
     """Who is asked, by what name errors call it, and how long and how large an answer may be.
 
-    login: user name and password, sent at once (RFC 7617). ca_path: a file of authorities in place of the system's.
-    seconds: for the whole exchange, from the look-up of the name to the last byte. limit: bytes of an answer.
+    login: user name and password, sent at once (RFC 7617). ca_path: a file or directory of authorities in place of the
+    system's. ca_text: the same as PEM text. ca_option: what errors call either. seconds: for the whole exchange, from the
+    look-up of the name to the last byte. limit: bytes of an answer.
     """
 
     name: str
@@ -46,6 +48,8 @@ class Endpoint:
     validate_certs: bool = True
     seconds: float = 30.0
     limit: int = 1 << 26
+    ca_text: str | None = None
+    ca_option: str = "ca_path"
 
     @property
     def credentials(self) -> str | None:
@@ -127,8 +131,10 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, content_type: str = "") -> HttpAnswer:
     """Send one request and read its answer, whatever its status.
 
-    Raises ConnectionFailed, with the true reason, where no complete answer comes, and for a redirect.
+    Raises ConnectionFailed, with the true reason, where no complete answer comes, and for a redirect; InvalidInput for
+    authorities that cannot be used.
     """
+    context = _tls_context(endpoint)
     headers = {"Accept": "application/json"}
     if body is not None:
         headers["Content-Type"] = content_type
@@ -137,10 +143,14 @@ def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, co
     try:
         # No timeout of a socket bounds the whole: a name is looked up, TLS is agreed upon and headers are read, each by as many
         # waits as the other side likes.
-        answer = in_time(endpoint.seconds, lambda: _exchanged(endpoint, method, url, headers, body))
+        answer = in_time(endpoint.seconds, lambda: _exchanged(endpoint, context, method, url, headers, body))
     except Exception as exc:  # "whatever": a hostile server finds what no list of exceptions names
+        is_tls = isinstance(getattr(exc, "reason", None), ssl.SSLError)
         raise ConnectionFailed(
-            "cannot connect", cluster=endpoint.name, why=_reason(endpoint, exc), remedy="check the address"
+            "cannot connect",
+            cluster=endpoint.name,
+            why=_reason(endpoint, exc),
+            remedy=f"check the address{f', the certificate there and {endpoint.ca_option}' if is_tls else ''}",
         ) from exc
     if 300 <= answer.status < 400:
         raise ConnectionFailed(
@@ -176,12 +186,32 @@ def ask_patiently(
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def _exchanged(endpoint: Endpoint, method: str, url: str, headers: dict[str, str], body: bytes | None) -> HttpAnswer:
-    end = time.monotonic() + endpoint.seconds
-    context = ssl.create_default_context(cafile=endpoint.ca_path)
+def authorities(path: str | None, text: str | None) -> dict[str, str | None]:
+    """The authorities in a file or directory, or in PEM text with comments in any language, as Python's TLS takes them."""
+    kind = "capath" if path is not None and os.path.isdir(path) else "cafile"
+    return {kind: path, "cadata": text and text.encode("ascii", "replace").decode()}
+
+
+def _tls_context(endpoint: Endpoint) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, **authorities(endpoint.ca_path, endpoint.ca_text))
+    except OSError as exc:
+        raise InvalidInput(
+            " ".join(filter(None, (endpoint.ca_option, endpoint.ca_path, "cannot be used"))),
+            cluster=endpoint.name,
+            why=_reason(endpoint, exc),
+            remedy="give the authority's certificate as PEM",
+        ) from exc
     if not endpoint.validate_certs:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _exchanged(
+    endpoint: Endpoint, context: ssl.SSLContext, method: str, url: str, headers: dict[str, str], body: bytes | None
+) -> HttpAnswer:
+    end = time.monotonic() + endpoint.seconds
     opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context), _NoRedirect)
     request = urllib.request.Request(url, body, headers, method=method)
     response: t.Any

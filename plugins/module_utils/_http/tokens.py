@@ -9,7 +9,6 @@ import contextlib
 import json
 import math
 import re
-import tempfile
 import threading
 import time
 import typing as t
@@ -118,13 +117,12 @@ def _granted(connection: Connection) -> tuple[str, float]:
     )
     form = {"grant_type": "client_credentials", "scope": connection.oauth_scope, "audience": connection.oauth_audience}
     url = connection.oauth_token_url or ""
-    with _authorities(connection) as ca_path:
-        endpoint = Endpoint(str(connection), (client, secret), ca_path, seconds=SECONDS, limit=LARGEST_ANSWER)
-        try:
-            body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
-            answer = ask_patiently(lambda: ask(endpoint, "POST", url, body, _FORM), PATIENCE)
-        except MigrationError as exc:
-            raise _failed(connection, exc.why or exc.what) from exc
+    endpoint = _endpoint(connection, (client, secret))
+    try:
+        body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
+        answer = ask_patiently(lambda: ask(endpoint, "POST", url, body, _FORM), PATIENCE)
+    except ConnectionFailed as exc:
+        raise _failed(connection, exc.why or exc.what) from exc
     try:
         if not answer.is_success:
             raise ValueError(f"{answer.status} {endpoint.hidden(answer.reason)}{_code(answer)}")
@@ -164,17 +162,19 @@ def _lifetime(granted: dict[str, t.Any]) -> float:
     return float(seconds)
 
 
-@contextlib.contextmanager
-def _authorities(connection: Connection) -> t.Iterator[str | None]:
-    """A file of the token endpoint's authorities, where librdkafka's properties for them are set; None for the system's."""
-    text = connection.client_config.get("https.ca.pem")
-    if text is None:
-        yield connection.client_config.get("https.ca.location")
-        return
-    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
-        file.write(text)
-        file.flush()
-        yield file.name
+def _endpoint(connection: Connection, login: tuple[str, str]) -> Endpoint:
+    """The token endpoint, with the authorities that librdkafka's properties name; its "probe" means the system's."""
+    config = connection.client_config
+    text, path = config.get("https.ca.pem"), config.get("https.ca.location")
+    return Endpoint(
+        str(connection),
+        login,
+        None if text or path == "probe" else path,
+        seconds=SECONDS,
+        limit=LARGEST_ANSWER,
+        ca_text=text,
+        ca_option=f"client_config: https.ca.{'pem' if text else 'location'}",
+    )
 
 
 def _failed(connection: Connection, why: str) -> ConnectionFailed:

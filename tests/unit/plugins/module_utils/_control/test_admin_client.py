@@ -32,6 +32,7 @@ def gone(text: object) -> errors.KafkaError:
 
 
 UNTRUSTED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed (_ssl.c:1016)"
+EXPIRED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired (_ssl.c:1016)"
 UNKNOWN = ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] alert")
 TOO_MANY = "SaslAuthenticationFailedError: [a1b2]: Too many connects"
 
@@ -44,6 +45,8 @@ TOO_MANY = "SaslAuthenticationFailedError: [a1b2]: Too many connects"
         (login("connection rate limit exceeded"), "limit exceeded", "run again later", False),
         (errors.UnsupportedSaslMechanismError(), "does not offer", "Set one", True),
         (gone(f"Handshake failed: {UNTRUSTED}"), "certificate verify failed: self-signed.", "ssl_cafile", True),
+        (gone(f"Handshake failed: {EXPIRED}"), "certificate has expired.", "or correct the clock", True),
+        (gone("[SSL: SSLV3_ALERT_CERTIFICATE_EXPIRED]"), "the client certificate has expired", "ssl_certfile", True),
         (gone(UNKNOWN), "wants a client certificate", "ssl_certfile", True),
         (errors.InvalidReceiveError("Invalid frame length: 352518912"), "speaks TLS", "security_protocol", True),
         (gone("111 ECONNREFUSED"), "connection refused", "listens", False),

@@ -13,7 +13,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
 from ansible_collections.streamshift.kafka.plugins.module_utils._http import tokens
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    ConnectionFailed,
+    InvalidInput,
+    MigrationError,
+)
 from tests.support.bad_http import BEHAVIOURS, BadServer, answers
 
 SECRET = "s3cret"
@@ -22,7 +26,7 @@ SECONDS = 0.4  # that an answer may take, where none comes
 SOON = 5.0  # seconds: the machine is busy
 
 
-def get_token(address):
+def get_token(address, **more):
     options = {
         "bootstrap_servers": "b1:9092",
         "security_protocol": "SASL_PLAINTEXT",
@@ -30,6 +34,7 @@ def get_token(address):
         "oauth_token_url": f"http://{address}/token",
         "oauth_client_id": "me",
         "oauth_client_secret": SECRET,
+        **more,
     }
     return tokens.token_source(connection_from(options)).token()[0]
 
@@ -131,6 +136,11 @@ def test_the_reason_is_the_true_one(behaviour, reason, request):
         assert reason in str(raised.value)
 
 
+def test_what_does_not_speak_tls_may_be_a_wrong_address_or_a_wrong_certificate():
+    with BadServer(BEHAVIOURS["is a web page"]) as server, pytest.raises(ConnectionFailed, match="and ca_path"):
+        connect_rest.check_worker(ConnectRest(f"https://{server.address}"))
+
+
 def test_an_answer_may_be_too_large(monkeypatch):
     monkeypatch.setattr(connect_rest, "LARGEST_ANSWER", 1000)
     with BadServer(answers(b" " * 2000)) as server, pytest.raises(MigrationError, match="larger than 1000 bytes"):
@@ -147,3 +157,25 @@ def test_nothing_listens_there():
 def test_only_http_is_asked(scheme):
     with pytest.raises(MigrationError, match="is not an HTTP URL"):
         ConnectRest(f"{scheme}://127.0.0.1/etc/passwd")
+
+
+def test_authorities_that_cannot_be_used_are_no_wrong_address(tmp_path):
+    wrong, address = str(tmp_path / "none.pem"), "127.0.0.1:1"
+    cases = [
+        (lambda: connect_rest.check_worker(ConnectRest(f"https://{address}", ca_path=wrong)), f"ca_path {wrong}"),
+        (
+            lambda: get_token(address, client_config={"https.ca.location": wrong}),
+            f"client_config: https.ca.location {wrong}",
+        ),
+        (lambda: get_token(address, client_config={"https.ca.pem": "none"}), "client_config: https.ca.pem"),
+    ]
+    for call, said in cases:
+        with pytest.raises(InvalidInput) as refused:
+            call()
+        assert f"{said} cannot be used: no" in str(refused.value)
+    for usable in (
+        {"https.ca.location": str(tmp_path)},
+        {"https.ca.location": "probe"},
+    ):  # a directory, and the system's
+        with pytest.raises(ConnectionFailed, match="refused"):
+            get_token(address, client_config=usable)
