@@ -200,6 +200,12 @@ class AdminClient:
         """The lowest and the highest version of each request that the brokers offer, by its number."""
         return t.cast("dict[int, tuple[int, int]]", self.manager.broker_version_data.api_versions)
 
+    def learn_versions(self) -> t.Any:
+        """Take for offered what the oldest connected broker offers. -> that; the same object as before if nothing is new."""
+        told = [getattr(each, "broker_version_data", None) for each in (self.manager, *self.manager._conns.values())]
+        self.manager.broker_version_data = min(filter(None, told))
+        return self.manager.broker_version_data
+
     @property
     def known_brokers(self) -> list[int]:
         """The brokers of the last answer to a request for metadata."""
@@ -207,7 +213,7 @@ class AdminClient:
 
 
 def can(client: AdminClient, ability: Ability) -> bool:
-    """Whether the brokers offer it."""
+    """Whether the brokers offer it, as far as they are known: see learn_versions()."""
     return missing_part(client, ability) is None
 
 

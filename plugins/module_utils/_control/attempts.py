@@ -13,7 +13,7 @@ from .._model.open_clients import OpenClients
 from .._model.progress import paced, tell_wait
 from .admin_client import AdminClient, connect
 from .mutation_quota import HeldBack
-from .reasons import KafkaFailure, limits, may_pass, translated
+from .reasons import KafkaFailure, NotOffered, limits, may_pass, translated
 
 DEADLINE_SECONDS = 60.0
 SAY_EVERY = 5.0
@@ -38,7 +38,7 @@ def attempt(connection: Connection, operation: t.Callable[[AdminClient], T], dea
         try:
             with _CLIENTS.lent(connection, connect) as (client, used):
                 reached = reached or not used  # a kept client tells nothing of now
-                return operation(client)
+                return _as_offered(client, operation)
         except KafkaFailure as exc:
             error = translated(connection, exc)
             if not (may_pass(exc) or limits(exc)) or time.monotonic() > begun + _patience(connection, error, deadline):
@@ -65,6 +65,18 @@ def attempt(connection: Connection, operation: t.Callable[[AdminClient], T], dea
                 say(_waits_for_room(connection, exc))
         time.sleep(pause)
         pause = min(pause * 2, 2.0)
+
+
+def _as_offered(client: AdminClient, operation: t.Callable[[AdminClient], T]) -> T:
+    """Let it begin anew where a broker turns out to be older than the first one, as while brokers are upgraded."""
+    known = None
+    while True:
+        try:
+            return operation(client)
+        except NotOffered:
+            before, known = known, client.learn_versions()
+            if known is before:
+                raise
 
 
 def attempt_until(connection: Connection, holds: t.Callable[[AdminClient], bool], seconds: float) -> bool:

@@ -146,8 +146,6 @@ def _found_times(
 
 def _latest_times(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
     """The latest time in each log (ms since the epoch), NO_TIMESTAMP where it has none; of no log where brokers do not tell."""
-    if not partitions or not attempt(connection, lambda client: can(client, Ability.LATEST_TIMES)):
-        return {}
     rows = _look_up(connection, [(partition, LATEST_TIME, UNCOMMITTED) for partition in sorted(partitions)])
     return {partition: row.timestamp for (partition, _time, _level), row in rows.items()}
 
@@ -185,9 +183,14 @@ def epoch_ends(
 def _look_up(
     connection: Connection, queries: t.Sequence[Query], refused: set[TopicPartition] | None = None
 ) -> dict[Query, t.Any]:
-    """The row of the answer to each query. refused: see lookup_all_times(); without it, such a partition is an error."""
+    """The row of the answer to each query; none where all ask for the latest time, and brokers do not tell that.
+
+    refused: see lookup_all_times(); without it, such a partition is an error.
+    """
 
     def read(client: AdminClient) -> dict[Query, t.Any]:
+        if queries[0][1] == LATEST_TIME and not can(client, Ability.LATEST_TIMES):
+            return {}
         leaders = _leaders(client, connection, {partition for partition, _time, _level in queries})
         rows: dict[Query, t.Any] = {}
         codes: dict[str, int] = {}
@@ -314,8 +317,9 @@ def _request(leader: int, level: int, times: t.Mapping[TopicPartition, int]) -> 
     rows = (
         (partition, {"partition_index": partition.partition, "timestamp": time}) for partition, time in times.items()
     )
-    # Version 1 knows no isolation levels: see Ability.ISOLATION.
-    return Request("ListOffsets", {"isolation_level": level, "topics": topic_rows(rows)}, leader, lowest=1)
+    # Version 1 knows no isolation levels: see Ability.ISOLATION. Older ones take LATEST_TIME for a time like others.
+    lowest = Ability.LATEST_TIMES.value.version if LATEST_TIME in times.values() else 1
+    return Request("ListOffsets", {"isolation_level": level, "topics": topic_rows(rows)}, leader, lowest=lowest)
 
 
 def _epoch_request(leader: int, epochs: t.Mapping[TopicPartition, int]) -> Request:

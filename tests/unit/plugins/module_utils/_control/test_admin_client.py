@@ -9,8 +9,10 @@ import types
 
 import pytest
 from kafka import errors
+from kafka.protocol.broker_version_data import BrokerVersionData
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, attempts, reasons
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import translated
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -286,3 +288,20 @@ def test_few_requests_are_under_way_to_a_broker_so_that_each_is_answered_in_time
     answers = admin_client.exchange(client, [admin_client.Request("OffsetDelete", each, node) for each, node in fields])
     assert answers == [each["group_id"] for each, _node in fields]
     assert most == {1: admin_client.MOST_UNDER_WAY, 2: admin_client.MOST_UNDER_WAY}
+
+
+def test_a_broker_that_is_older_than_the_first_one_lowers_what_is_asked_for(monkeypatch):
+    newer, older = BrokerVersionData(broker_version=(3, 9)), BrokerVersionData(broker_version=(2, 8))
+    connections = {1: io.BytesIO(), 2: types.SimpleNamespace(broker_version_data=older)}
+    manager = types.SimpleNamespace(broker_version_data=newer, _conns=connections)
+    library = types.SimpleNamespace(_manager=manager, close=lambda: None)
+    monkeypatch.setattr(attempts, "connect", lambda _connection: admin_client.AdminClient(library))
+
+    def ask(client, *, falls_back):
+        if admin_client.can(client, Ability.MANY_GROUPS) or not falls_back:
+            raise too_old(NO_FETCH)
+        return 7
+
+    assert attempts.attempt(CLUSTER, lambda client: ask(client, falls_back=True)) == 7
+    with pytest.raises(BrokerError, match="do not offer OffsetFetch 2"):
+        attempts.attempt(CLUSTER, lambda client: ask(client, falls_back=False))
