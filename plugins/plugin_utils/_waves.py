@@ -14,6 +14,15 @@ from ._given import Given, role_options
 from ._problems import misspelt, not_taken
 
 _ROLE = "group_migration"
+_VAULT = "$ANSIBLE_VAULT"  # what all that ansible-vault has encrypted begins with
+_ENCRYPTED = " is encrypted with ansible-vault, and waves are read without its password. Encrypt only secrets."
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes values with a tag of Ansible's, such as !vault and !unsafe, as they are written."""
+
+
+_Loader.add_multi_constructor("!", lambda loader, _tag, node: loader.construct_scalar(node))
 
 
 class ReadWaves(t.NamedTuple):
@@ -48,11 +57,13 @@ def _variables(path: str) -> Given:
     """The variables of a file, or TypeError or ValueError."""
     try:
         with open(path, encoding="utf-8") as file:
-            variables = yaml.safe_load(file)
+            variables = _Loader(file).get_single_data()
     except IsADirectoryError as exc:
         raise ValueError(f"{path} is a directory. Name its files, such as {os.path.join(path, '*.yml')}.") from exc
     except (OSError, ValueError, yaml.YAMLError) as exc:
         raise ValueError(f"{path} cannot be read: {exc}") from exc
+    if str(variables).startswith(_VAULT):
+        raise ValueError(f"{path}{_ENCRYPTED}")
     if not isinstance(variables, dict):
         raise TypeError(f"{path} has no variables.")
     return Given(_ROLE, "role", role_options(_ROLE), {str(name): value for name, value in variables.items()})
@@ -60,9 +71,12 @@ def _variables(path: str) -> Given:
 
 def _wrong(given: Given) -> t.Iterator[str]:
     yield from misspelt(given)
-    # A run may make other variables of templates. Those of groups are read as they are.
-    templates = {name for name, value in given.variables.items() if "{{" in str(value)} - {*_chosen(given.variables)}
-    yield from not_taken(given, {name: option for name, option in given.options.items() if name not in templates})
+    # A run may decrypt other variables, or make them of templates. Those of groups are read as they are.
+    chosen, texts = _chosen(given.variables), {name: str(value) for name, value in given.variables.items()}
+    encrypted = {name for name, text in texts.items() if _VAULT in text}
+    yield from (f"{name}{_ENCRYPTED}" for name in sorted(encrypted & {*chosen, f"{_ROLE}_directory"}))
+    unread = encrypted | {name for name, text in texts.items() if "{{" in text and name not in chosen}
+    yield from not_taken(given, {name: option for name, option in given.options.items() if name not in unread})
     if not given.get("groups") and not given.get("group_patterns"):
         yield f"It selects no group. Set {_ROLE}_groups or {_ROLE}_group_patterns."
 

@@ -36,7 +36,8 @@ def look_up(tmp_path):
 def test_each_file_is_a_wave_with_its_groups_and_its_directory(look_up, tmp_path):
     waves = look_up(
         shop="group_migration_group_patterns: [shop-.*]\ngroup_migration_exclude_group_patterns: [shop-test]",
-        billing="group_migration_groups: [billing]\ngroup_migration_directory: /srv/billing\nother: 1",
+        billing="group_migration_groups: [billing]\ngroup_migration_directory: /srv/billing\nother: !unsafe 1\n"
+        "group_migration_spark: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6162",
     )
     assert waves == [
         {"name": "billing", "groups": ["billing"], "directory": "/srv/billing"},
@@ -63,6 +64,8 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
             empty="",
             list="[billing]",
             broken="a: [",
+            whole="$ANSIBLE_VAULT;1.1;AES256\n6162",
+            vault="group_migration_groups:\n  - !vault |\n    $ANSIBLE_VAULT;1.1;AES256\n    6162",
             misspelt="group_migration_grups: [billing]",
             nested="group_migration_groups: [{name: billing}]",
             values="group_migration_groups: [a, a]\ngroup_migration_group_patterns: ['(']\ngroup_migration_phase: bogus",
@@ -72,6 +75,8 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
     assert re.search("waves is a directory. Name its files, such as .*/waves/[*].yml.", said)
     assert said.count("has no variables.") == 2
     assert "broken.yml cannot be read" in said
+    assert "whole.yml is encrypted with ansible-vault" in said
+    assert "vault.yml: group_migration_groups is encrypted with ansible-vault" in said
     assert "misspelt.yml: group_migration_grups is no variable of the role group_migration. Did you mean" in said
     assert "misspelt.yml: It selects no group" in said
     assert "nested.yml: group_migration_groups, entry 1 is a dictionary. Give one text." in said
