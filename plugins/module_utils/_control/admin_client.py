@@ -28,9 +28,11 @@ from .kafka_library import (
     KafkaAdminClient,
     KafkaConnectionManager,
     KafkaNetClient,
+    KafkaNetSocket,
     NetworkSelector,
     admin,
     consumer,
+    errors,
     metadata,
 )
 from .reasons import KafkaFailure, holds_everywhere, hopeless, refusal
@@ -54,6 +56,27 @@ logging.getLogger("kafka").propagate = False
 _WAITING: dict[str, t.Callable[[], None]] = {}
 
 
+class _SharedTime(KafkaNetSocket):
+    """Gives each address of a host name its share of the time. The library gives all of it to the first one that is silent."""
+
+    SCHEMES = ("shared-time",)  # of the address of a proxy, which chooses the class
+    _left = 1
+
+    def dns_lookup(self, *args: t.Any, **options: t.Any) -> t.Any:
+        addresses = super().dns_lookup(*args, **options)  # type: ignore[no-untyped-call]
+        self._left = len(addresses)
+        return addresses
+
+    async def connect(self, net: t.Any, addrinfo: t.Any, socket_options: t.Any = (), timeout_at: t.Any = None) -> t.Any:
+        now = time.monotonic()
+        until = now + (timeout_at - now) / self._left
+        self._left -= 1
+        try:
+            return await super().connect(net, addrinfo, socket_options, until)  # type: ignore[no-untyped-call]
+        except errors.KafkaTimeoutError as exc:
+            raise errors.KafkaConnectionError("Connection timed out") from exc  # lets the library try the next one
+
+
 class _Manager(KafkaConnectionManager):
     """Remembers why connections failed, and ends the bootstrap when no retry can help: no lock-out by wrong passwords.
 
@@ -67,6 +90,7 @@ class _Manager(KafkaConnectionManager):
         super().__init__(net, **options)  # type: ignore[no-untyped-call]
         # Not an option of the client. Ten seconds are built in, and a frozen broker would cost them on every try.
         self.config["socket_connection_setup_timeout_ms"] = self._most_ms = int(seconds * 1000)
+        self.config["proxy_url"] = f"{_SharedTime.SCHEMES[0]}://"
         self.reasons: list[BaseException] = []
         self._failures: collections.Counter[t.Any] = collections.Counter()
         self._hopeless: set[t.Any] = set()  # servers

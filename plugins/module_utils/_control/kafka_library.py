@@ -17,6 +17,7 @@ try:
         from kafka import errors
         from kafka.admin import KafkaAdminClient
         from kafka.net.compat import KafkaNetClient
+        from kafka.net.inet import KafkaNetSocket
         from kafka.net.manager import KafkaConnectionManager
         from kafka.net.sasl.oauth import AbstractTokenProvider
         from kafka.net.selector import NetworkSelector

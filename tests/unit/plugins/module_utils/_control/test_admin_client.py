@@ -94,6 +94,18 @@ def test_a_request_timeout_that_is_raised_gives_a_slow_connection_more_time(monk
     assert (time.monotonic() - begun >= 2) is is_raised
 
 
+def test_a_silent_address_of_a_host_name_leaves_time_for_the_next_one(monkeypatch):
+    """Linux answers nothing where a listener's queue is full."""
+    monkeypatch.setattr(admin_client, "CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as silent, socket.create_connection(silent.getsockname()):
+        places = [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", place) for place in (silent.getsockname(), ("127.0.0.1", 1))
+        ]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_given: places)
+        with pytest.raises(ConnectionFailed, match="connection refused"):
+            admin_client.connect(connection_from({"bootstrap_servers": "broker:9092"}))
+
+
 def too_old(text: str) -> errors.KafkaError:
     return errors.IncompatibleBrokerVersion(text)
 
