@@ -159,7 +159,7 @@ def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | 
         return entry
     first = max(receipt.written.offset, 0 if log is None else log.start)
     # Until somebody has joined, what on_uncommitted: end chooses moves on with the log.
-    by_end = entry.verdict is Verdict.REQUESTED or any(at.assumed for at in entry.source)
+    by_end = any(at.assumed for at in entry.source) or all(at.offset is None for at in entry.source)
     if not (joined if by_end else entry.is_chosen) or entry.offset <= first:
         return entry
     detail = (
@@ -180,7 +180,7 @@ def _stands(entry: PlanEntry, previous: PlanEntry, log: LogRange | None) -> bool
     """
     if entry == previous:  # of a wide topic, nearly all are: nothing is committed there
         return True
-    earlier = entry.reason is previous.reason is Reason.CAUGHT_UP and entry.detail == previous.detail
+    earlier = entry.why_chosen is previous.why_chosen is Reason.CAUGHT_UP and entry.detail == previous.detail
     start = 0 if log is None else log.start
     if (
         earlier

@@ -24,7 +24,19 @@ from .visible_text import visible
 KIND = "support-key"
 # Members whose texts are words of the collection or of Kafka.
 _KEPT = frozenset(
-    {"action", "certificate", "format", "kind", "lost_bound", "match_on", "matched_by", "method", "operation", "way"}
+    {
+        "action",
+        "certificate",
+        "chosen",
+        "format",
+        "kind",
+        "lost_bound",
+        "match_on",
+        "matched_by",
+        "method",
+        "operation",
+        "way",
+    }
 )
 _KEPT |= {
     "origin",

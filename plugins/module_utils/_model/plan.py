@@ -94,6 +94,7 @@ class PlanEntry:
     verified since it was decided, without a problem; None where it was not. lost: how many records that the group has not
     consumed are on neither cluster any more, None where that is not known. predicted: the destination did not have the
     partition yet, and the entry is what a promotion of its topic leads to. absent: None where no record is known to be.
+    chosen: why an option has chosen the offset, where `reason` is that of a merge of groups or of a return.
     """
 
     group: str
@@ -115,6 +116,7 @@ class PlanEntry:
     lost: int | None = 0
     lost_bound: Bound = Bound.EXACTLY
     absent: Absent | None = None
+    chosen: Reason | None = None
 
     @property
     def is_reset(self) -> bool:
@@ -125,7 +127,12 @@ class PlanEntry:
     @property
     def is_chosen(self) -> bool:
         """Whether an option has chosen the offset, because no record tells it."""
-        return self.verdict is Verdict.REQUESTED or self.reason in (Reason.EXPIRED, Reason.CAUGHT_UP)
+        return self.verdict is Verdict.REQUESTED or self.why_chosen is not None
+
+    @property
+    def why_chosen(self) -> Reason | None:
+        """Which records the source has lost where an option has chosen the offset: unconsumed ones, or all of them."""
+        return self.chosen or (self.reason if self.reason in (Reason.EXPIRED, Reason.CAUGHT_UP) else None)
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -307,6 +314,7 @@ def plan_entry_row(entry: PlanEntry) -> documents.Json:
         **({} if entry.lost == 0 else {"lost": entry.lost}),
         **({"lost_bound": entry.lost_bound} if entry.lost_bound else {}),
         **({"absent": entry.absent.row()} if entry.absent else {}),
+        **({"chosen": entry.chosen.value} if entry.chosen else {}),
     }
 
 
@@ -362,6 +370,7 @@ def _entry(row: t.Any, *, may_reset: bool) -> PlanEntry:
         lost=_optional(row.get("lost", 0)),
         lost_bound=_bound(row.get("lost_bound", "")),
         absent=_absent(row["absent"]) if "absent" in row else None,
+        chosen=_reason(row["chosen"]) if "chosen" in row else None,
     )
     if verdict is Verdict.REQUESTED and not _may_be_requested(entry, may_reset):
         raise ValueError(

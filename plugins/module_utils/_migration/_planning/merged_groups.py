@@ -125,7 +125,8 @@ def merged_entry(
         entry.detail,
     ]
     evidence = entry.evidence._replace(certificate=None)
-    return dataclasses.replace(merged, evidence=evidence, detail="; ".join(filter(None, clauses)))
+    detail = "; ".join(filter(None, clauses))
+    return dataclasses.replace(merged, evidence=evidence, detail=detail, chosen=entry.why_chosen)
 
 
 def _requested(entry: PlanEntry) -> PlanEntry:

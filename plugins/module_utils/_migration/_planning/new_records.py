@@ -315,4 +315,5 @@ def _left(entry: PlanEntry, staying: Staying) -> PlanEntry:
         lossless=None,
         evidence=entry.evidence._replace(certificate=None),
         to_come=None,
+        chosen=entry.why_chosen,
     )

@@ -54,6 +54,7 @@ PLAN = Plan(
                 absent=Absent(3, 7, exactly=False),
                 lost=2,
                 lost_bound=Bound.AT_MOST,
+                chosen=Reason.EXPIRED,
             ),
             source=(SourcePosition("billing", TopicPartition("orders", 5), None),),
         ),

@@ -213,6 +213,7 @@ def test_no_option_moves_what_a_group_has_consumed_since(target, found, stood, j
         ({"verdict": Verdict.REQUESTED}, "kept"),
         ({"verdict": Verdict.SAFE, "reason": Reason.CAUGHT_UP}, "kept"),
         ({"verdict": Verdict.SAFE, "reason": Reason.EXPIRED}, "kept"),
+        ({"verdict": Verdict.SAFE, "reason": Reason.GROUPS_MERGED, "chosen": Reason.CAUGHT_UP}, "kept"),
         ({"verdict": Verdict.SAFE, "reason": Reason.TAIL_NOT_COUNTED}, "written"),
     ],
 )

@@ -88,6 +88,16 @@ def by_option(entry, offset, detail="by retention"):
     return dataclasses.replace(entry, offset=offset, detail=detail, **more)
 
 
+def test_such_an_offset_of_merged_groups_stays_as_well(monkeypatch):
+    first, later = (
+        dataclasses.replace(by_option(planned(still_world()), at), reason=Reason.GROUPS_MERGED, chosen=Reason.CAUGHT_UP)
+        for at in (80, 90)
+    )
+    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
+    earlier, begun = (Plan("s", "d", "", (each,)) for each in (first, later))
+    assert expected.with_expected(begun, DESTINATION, earlier, None).entries == (first,)
+
+
 @pytest.mark.parametrize("offset", [70, 90])
 def test_another_value_of_the_option_is_another_decision(monkeypatch, offset):
     first = by_option(planned(still_world()), 80)
@@ -119,11 +129,15 @@ def planned_after(monkeypatch, entry, committed, *, stood=COMMITTED, previous=No
         (Verdict.SAFE, {"log_start": 60}, 60),
         (Verdict.SAFE, {"stood": COMMITTED - 1}, 80),
         (Verdict.REQUESTED, {}, 50),
-        (Verdict.REQUESTED, {"joined": False}, 80),  # before a cut-over, the end moves on
+        (Verdict.REQUESTED, {"joined": False}, 50),  # of groups that are merged at their highest offset
+        (Verdict.REQUESTED, {"stood": None}, 50),
+        (Verdict.REQUESTED, {"stood": None, "joined": False}, 80),  # before a cut-over, the end moves on
     ],
 )
 def test_a_group_that_was_set_before_goes_no_further_by_an_option(monkeypatch, verdict, more, offset):
     entry = dataclasses.replace(by_option(planned(still_world()), 80), verdict=verdict)
+    if "stood" in more and more["stood"] is None:  # by on_uncommitted
+        entry = dataclasses.replace(entry, source=(entry.source[0]._replace(offset=None),))
     made = planned_after(monkeypatch, entry, 50, **more)
     assert made.offset == offset and ("not after 50" in made.detail) is (offset < 80)
 

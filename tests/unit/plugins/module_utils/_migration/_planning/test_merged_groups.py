@@ -71,6 +71,15 @@ def test_the_highest_offset_is_requested_and_says_what_one_group_has_not_consume
 
 
 @pytest.mark.parametrize("policy", ["lowest", "highest"])
+@pytest.mark.parametrize("reason", [Reason.EXPIRED, Reason.CAUGHT_UP, Reason.EQUAL_RECORDS])
+def test_whether_an_option_has_chosen_the_offset_is_not_forgotten(policy, reason):
+    (draft,) = drafts(policy, ("billing", 0, 55), ("shipping", 0, 40))
+    chosen = draft.entry(Verdict.SAFE, 50, reason=reason)
+    entry = merged_entry(chosen, chosen, draft, OnConflict(policy), OnUncommitted.IGNORE, LOG_START)
+    assert entry.reason != reason and entry.chosen == (None if reason is Reason.EQUAL_RECORDS else reason)
+
+
+@pytest.mark.parametrize("policy", ["lowest", "highest"])
 def test_groups_that_agree_are_no_conflict(policy):
     (entry,) = plan(policy, ("billing", 0, 55), ("shipping", 0, 55))
     assert (entry.offset, entry.verdict, entry.repeats) == (55, Verdict.EXACT, 0)

@@ -110,6 +110,8 @@ def test_they_can_be_left():
         "only at the source: 2 unconsumed records (from source offset 3 on); they stay there"
     )
     assert is_readable(found)
+    chosen = dataclasses.replace(exact(2, 2), verdict=Verdict.SAFE, reason=Reason.CAUGHT_UP, evidence=Evidence())
+    assert settled("abcNdOef", "abcdefyz", chosen, OnNewRecords.LEAVE).chosen is Reason.CAUGHT_UP
 
 
 def test_consumed_ones_after_the_last_that_both_have_are_left_and_may_be_repeated_if_they_are_copied():
