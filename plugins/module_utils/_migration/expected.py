@@ -152,15 +152,17 @@ def _stood(entry: PlanEntry) -> list[tuple[str, TopicPartition, int | None]]:
 def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | None, joined: bool) -> PlanEntry:
     """The entry, not after the offset that the group was set to before, where the source has lost the records by now.
 
-    What an option chooses then counts on nobody but the replication tool writing at the destination, and producers may have
-    moved there since. The group has not: it has consumed nothing after its offset of then.
+    What an option chooses then, or what the first unconsumed record alone says, counts on nobody but the replication tool
+    writing at the destination, and producers may have moved there since. The group has not: it has consumed nothing after its
+    offset of then.
     """
     if receipt.written is None or entry.offset is None or not receipt.stood:
         return entry
     first = max(receipt.written.offset, 0 if log is None else log.start)
     # Until somebody has joined, what on_uncommitted: end chooses moves on with the log.
     by_end = any(at.assumed for at in entry.source) or all(at.offset is None for at in entry.source)
-    if not (joined if by_end else entry.is_chosen) or entry.offset <= first:
+    has_lost_last = entry.evidence.before is None and entry.evidence.after is not None
+    if not (joined if by_end else entry.is_chosen or has_lost_last) or entry.offset <= first:
         return entry
     detail = (
         f"{entry.detail}; not after {receipt.written.offset}, to which the group was set from the same committed offset "

@@ -24,21 +24,10 @@ from .visible_text import visible
 KIND = "support-key"
 # Members whose texts are words of the collection or of Kafka.
 _KEPT = frozenset(
-    {
-        "action",
-        "certificate",
-        "chosen",
-        "format",
-        "kind",
-        "lost_bound",
-        "match_on",
-        "matched_by",
-        "method",
-        "operation",
-        "way",
-    }
+    {"action", "certificate", "format", "kind", "lost_bound", "match_on", "matched_by", "method", "operation", "way"}
 )
 _KEPT |= {
+    "chosen",
     "origin",
     "pattern",
     "permission",

@@ -14,7 +14,7 @@ from ..._model.verdicts import Reason
 from .. import drafts
 from ..cluster_logs import learn_both, while_records_expire
 from ..drafts import Draft
-from .kept import in_place_of_chosen, part_kept
+from .kept import in_place_of_later, part_kept
 from .merged_groups import is_highest_key
 from .other_partitions import corrected_entries
 from .repartitioned import repartitioned_entries
@@ -38,7 +38,7 @@ def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> Strate
     """
     kept, moved = part_kept(given)
     decided = _one_to_one(given, moved, hints)
-    decided |= in_place_of_chosen(given, decided)
+    decided |= in_place_of_later(given, decided)
     corrected = corrected_entries(given, moved, kept | decided)
     return StrategyOutput(
         kept | decided | corrected | repartitioned_entries(given), len(kept.keys() - corrected.keys())

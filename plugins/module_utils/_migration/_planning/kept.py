@@ -66,12 +66,12 @@ def part_kept(
     return kept, {key: draft for key, draft in given.searched.items() if key not in kept}
 
 
-def in_place_of_chosen(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEntry]) -> dict[DraftKey, PlanEntry]:
-    """The previous plan's offsets of the same commits where only an option could choose one now.
+def in_place_of_later(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEntry]) -> dict[DraftKey, PlanEntry]:
+    """The previous plan's offsets of the same commits where only an option could choose one now, or the rule would go further.
 
     Such an offset was found while the source had the last consumed record. What is before it does not change, and what has come
-    to the destination since follows it: so it skips nothing, and an option does not know more. Only what is repeated is not
-    known, if the destination has got more since. No entry that an option has chosen names the last consumed record.
+    to the destination since follows it: so it skips nothing, and whoever does not see that record does not know more. Only what
+    is repeated is not known, if the destination has got more since. No entry that an option has chosen names that record.
     If unconsumed records have left the source that the destination does not have, the plan says so, and `fail` blocks.
     """
     known = given.previous.by_key if given.previous else {}
@@ -80,7 +80,7 @@ def in_place_of_chosen(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEn
     spans: dict[TopicPartition, list[Span]] = {}
     for key, entry in decided.items():
         previous, draft, facts = known.get(key), given.searched[key], given.destination.logs[entry.partition].facts
-        if entry.reason not in _CHOSEN or previous is None or previous.evidence.before is None:
+        if previous is None or previous.evidence.before is None or not _knows_less(entry, previous):
             continue
         copies = _copies(previous)
         # Without its id, a source topic that was made again, and has grown and expired since, would look like this one.
@@ -104,6 +104,15 @@ def in_place_of_chosen(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEn
     return {key: _kept(previous, decided[key], given) for key, previous in found.items() if stands(previous)}
 
 
+def _knows_less(entry: PlanEntry, previous: PlanEntry) -> bool:
+    """Has the source lost the last consumed record, and an option or the first unconsumed one led to another offset?
+
+    Others may write to the destination, too: what is between their offsets need not be consumed.
+    """
+    is_further = entry.offset is not None and previous.offset is not None and entry.offset > previous.offset
+    return entry.reason in _CHOSEN or (is_further and entry.evidence.before is None)
+
+
 def _copies(entry: PlanEntry) -> dict[int, str]:
     """The fingerprints of the copies that the entry names, by offset."""
     return {copied.destination: copied.fingerprint for copied in entry.evidence[:2] if copied is not None}
@@ -112,6 +121,10 @@ def _copies(entry: PlanEntry) -> dict[int, str]:
 def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEntry:
     """The previous entry, with what is lost by now. entry: what an option has chosen."""
     noted = given.previous.destination_traits.log_of(entry.partition) if given.previous else None
+    if entry.reason not in _CHOSEN and previous.verdict is Verdict.EXACT and noted and (entry.offset or 0) <= noted.end:
+        # What is between the two was there already, and is no copy of a consumed record.
+        evidence = entry.evidence._replace(before=previous.evidence.before)
+        return dataclasses.replace(entry, offset=previous.offset, evidence=evidence)
     last, end = previous.evidence.before, given.destination.logs[entry.partition].facts.high_watermark
     start = given.source.logs[given.searched[entry.key].source_partition].facts.log_start
     # Where the destination ends, as an offset of the source: what was between there and the source's start is lost.

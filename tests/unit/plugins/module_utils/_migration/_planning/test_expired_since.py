@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_su
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.attack import driven
-from tests.attack.case import Options, Original
+from tests.attack.case import Copy, Options, Original
 from tests.attack.live import plan_noted
 from tests.attack.manners import Manner
 from tests.attack.moving import World
@@ -23,15 +23,21 @@ from tests.support.listed_clusters import DESTINATION
 COMMITTED = 8
 
 
-def still_world(**options):
-    """A world in which nothing happens by itself: 20 records, of which the tool has copied 10."""
+def still_world(others=0, **options):
+    """A world in which nothing happens by itself: 20 records, of which the tool has copied 10.
+
+    others: so many records have been written to the destination by somebody else, before the first unconsumed one.
+    """
     world = World(Manner(size=2, contents="unlike"), "x 1")
     world.happen = lambda: None
     world.options = lambda: Options(now=world.now, **options)
     while world.sources[0].end < 20:
         world._produce()
-    while world.read[0][0] < 10:
-        world._copy()
+    for record in world.sources[0].records[:10]:
+        if record.offset == COMMITTED:
+            for number in range(others):
+                world.copies[0].add(Copy(0, record.time - 1, f"others {number}", None, "data", False))
+        world._write(record, 0, 0)
     return world
 
 
@@ -65,6 +71,21 @@ def test_fail_blocks_where_unconsumed_records_are_on_neither_cluster():
     world.sources[0].expire(14)
     second = planned(world, plan_noted(world, {first.key: first}))
     assert (second.offset, second.reason) == (None, Reason.POLICY_FAIL)
+
+
+@pytest.mark.parametrize("copied", [0, 3])
+def test_an_offset_stays_before_what_others_have_written_once_the_last_consumed_record_has_expired(copied):
+    world = still_world(others=5)
+    first = planned(world)
+    noted = plan_noted(world, {first.key: first})
+    world.sources[0].expire(COMMITTED)
+    for record in world.sources[0].records[10 : 10 + copied]:
+        world._write(record, 0, 0)
+    assert planned(world).offset == COMMITTED + 5, "nothing tells whether the group has consumed them"
+    second = planned(world, noted)
+    assert (first.offset, second.offset, second.verdict, second.repeats) == (8, 8, Verdict.EXACT, 0)
+    assert second.evidence.before == first.evidence.before
+    assert planned(world, plan_noted(world, {second.key: second})) == second
 
 
 @pytest.mark.parametrize(("log_start", "was", "offset"), [(50, 50, 50), (51, 50, 80), (0, 0, 0)])
@@ -140,6 +161,13 @@ def test_a_group_that_was_set_before_goes_no_further_by_an_option(monkeypatch, v
         entry = dataclasses.replace(entry, source=(entry.source[0]._replace(offset=None),))
     made = planned_after(monkeypatch, entry, 50, **more)
     assert made.offset == offset and ("not after 50" in made.detail) is (offset < 80)
+
+
+@pytest.mark.parametrize(("lacking", "offset"), [("before", 50), ("after", 80)])
+def test_a_group_goes_no_further_by_the_first_unconsumed_record_alone(monkeypatch, lacking, offset):
+    entry = dataclasses.replace(planned(still_world()), partition=TopicPartition("orders", 0), offset=80)
+    entry = dataclasses.replace(entry, evidence=entry.evidence._replace(**{lacking: None}))
+    assert planned_after(monkeypatch, entry, 50).offset == offset
 
 
 @pytest.mark.parametrize(("committed", "joined"), [(50, False), (50, True), (60, True)])
