@@ -17,7 +17,7 @@ from .between import count_back
 from .certificates import DISTINCT, NothingConsumed, NothingThere
 from .certify import certificate, doubt_copies_of_later_ones, same_before
 from .context import Context, Known, Side
-from .evidence import Decision, Policy, Question, blocked
+from .evidence import Anchor, Decision, Policy, Question, blocked
 from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, LogReader, Measure, Reader
 from .lossless import ConsumedBefore, Lossless, NoRecordBefore
@@ -227,7 +227,8 @@ def decide_expired(
         matching.parts,
         lost.each_a_record,
     )
-    return lost.with_numbers(decision, ends_well)
+    after = None if first is None else Anchor(position, first.offset, matching.fingerprint(first))
+    return dataclasses.replace(lost.with_numbers(decision, ends_well), after=after)
 
 
 def _is_certain(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> bool:

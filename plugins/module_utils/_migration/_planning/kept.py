@@ -23,6 +23,7 @@ _NOT_COUNTED = (
     "the offset of the last plan, because records have expired at the source since; not counted: whether the replication tool "
     "has copied consumed records again"
 )
+_LOST = "lost on both clusters"
 _Run = tuple[TopicPartition, TopicPartition, int]  # both partitions, and by how much offsets differ
 
 
@@ -119,26 +120,28 @@ def _copies(entry: PlanEntry) -> dict[int, str]:
 
 
 def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEntry:
-    """The previous entry, with what is lost by now. entry: what an option has chosen."""
+    """The previous entry, with what is lost by now. entry: what is said without it."""
     noted = given.previous.destination_traits.log_of(entry.partition) if given.previous else None
     if entry.reason not in _CHOSEN and previous.verdict is Verdict.EXACT and noted and (entry.offset or 0) <= noted.end:
         # What is between the two was there already, and is no copy of a consumed record.
         evidence = entry.evidence._replace(before=previous.evidence.before)
         return dataclasses.replace(entry, offset=previous.offset, evidence=evidence)
-    last, end = previous.evidence.before, given.destination.logs[entry.partition].facts.high_watermark
-    start = given.source.logs[given.searched[entry.key].source_partition].facts.log_start
-    # Where the destination ends, as an offset of the source: what was between there and the source's start is lost.
-    missing = 0 if last is None else start - (end + last.source - last.destination)
-    if missing > 0 and entry.reason is Reason.POLICY_FAIL:
+    log = given.source.logs[given.searched[entry.key].source_partition]
+    end = given.destination.logs[entry.partition].facts.high_watermark
+    missing = _missing(previous, entry, log.facts.log_start, end, noted.end if noted else 0)
+    if missing and entry.reason is Reason.POLICY_FAIL:
         return entry
-    lost, bound = (None, Bound.EXACTLY) if entry.offset is None else (entry.lost, entry.lost_bound)
-    if missing > 0 and not lost:
-        lost, bound = missing, Bound.AT_MOST
+    has_gaps = log.facts.compacted or any(len(log.between(*span)) < span[1] - span[0] for span in log.read)
+    text = RecordSum(missing, Bound.AT_MOST if has_gaps else Bound.AT_LEAST).clause("record")
+    if has_gaps:
+        text += ", transaction markers and compacted records included"
+    lost = None if missing < 0 or (missing and has_gaps) else missing
     has_not_grown = noted is not None and end <= noted.end
     clauses = [
-        previous.detail if has_not_grown else _NOT_COUNTED,
-        f"lost on both clusters: {RecordSum(lost, bound).clause('record')}" if lost else "",
+        previous.detail.partition(_LOST)[0].rstrip("; ") if has_not_grown else _NOT_COUNTED,
+        f"{_LOST}: {text}" if missing > 0 else "",
     ]
+    bound = Bound.AT_LEAST if lost else Bound.EXACTLY
     kept = dataclasses.replace(previous, lost=lost, lost_bound=bound, detail="; ".join(filter(None, clauses)))
     if has_not_grown:
         return kept
@@ -146,6 +149,21 @@ def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEn
     return dataclasses.replace(
         kept, verdict=Verdict.SAFE, reason=Reason.EXPIRED, repeats=None, evidence=evidence, verified=None
     )
+
+
+def _missing(previous: PlanEntry, entry: PlanEntry, start: int, end: int, noted: int) -> int:
+    """How many offsets of unconsumed records have expired at the source, less those that the destination has for them.
+
+    Negative where it has more: others have written there, or transactions have ended. start: of the source. end: of the
+    destination by now; noted: when the last plan was made.
+    """
+    copied, committed = previous.evidence.after or previous.evidence.before, entry.source[0].offset or 0
+    following = entry.evidence.after.destination if entry.evidence.after else end  # what the source still has
+    if copied is None or start <= max(copied.source, committed):
+        return 0
+    if previous.lost == 0 and following < noted:
+        return 0  # it had been copied before the records up to it expired
+    return start - copied.source - (following - copied.destination)
 
 
 def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:

@@ -46,15 +46,37 @@ def planned(world, previous=None):
     return entry
 
 
+# gone_on: the tool has gone on since, so that the destination has more records than have expired.
+@pytest.mark.parametrize("gone_on", [False, True])
 @pytest.mark.parametrize("policy", ["count_back", "start", "first_visible"])
-def test_an_offset_that_stays_says_what_neither_cluster_has_any_more(policy):
+def test_an_offset_that_stays_says_what_neither_cluster_has_any_more(policy, gone_on):
     world = still_world(on_expired=policy)
     first = planned(world)
+    noted = plan_noted(world, {first.key: first})
+    expire_and_go_on(world, gone_on)
+    second = planned(world, noted)
+    assert (first.offset, second.offset, second.verdict) == (8, 8, Verdict.SAFE if gone_on else Verdict.EXACT)
+    assert (second.lost, second.lost_bound) == (4, Bound.AT_LEAST)
+    assert "lost on both clusters: at least 4 records" in second.detail
+    assert planned(world, plan_noted(world, {second.key: second})) == second
+
+
+def expire_and_go_on(world, gone_on=True):
+    """Four records that the tool has not copied expire; then it goes on."""
     world.sources[0].expire(14)
-    second = planned(world, plan_noted(world, {first.key: first}))
-    assert (first.offset, second.offset, second.verdict) == (8, 8, Verdict.EXACT)
-    assert (second.lost, second.lost_bound) == (4, Bound.AT_MOST)
-    assert "lost on both clusters: at most 4 records" in second.detail
+    for record in world.sources[0].records[14:] if gone_on else ():
+        world._write(record, 0, 0)
+
+
+def test_transaction_markers_are_not_taken_for_lost_records():
+    world = still_world()
+    first = planned(world)
+    noted = plan_noted(world, {first.key: first})
+    world.sources[0].records[17] = world.sources[0].records[17]._replace(kind="marker", text="")
+    expire_and_go_on(world)
+    second = planned(world, noted)
+    assert (second.offset, second.lost) == (8, None)
+    assert "lost on both clusters: at most 4 records, transaction markers" in second.detail
 
 
 def test_an_offset_that_stays_says_nothing_where_the_destination_has_all_that_has_expired():
@@ -65,11 +87,13 @@ def test_an_offset_that_stays_says_nothing_where_the_destination_has_all_that_ha
     assert (second.offset, second.verdict, second.lost, second.detail) == (8, Verdict.EXACT, 0, "")
 
 
-def test_fail_blocks_where_unconsumed_records_are_on_neither_cluster():
+@pytest.mark.parametrize("gone_on", [False, True])
+def test_fail_blocks_where_unconsumed_records_are_on_neither_cluster(gone_on):
     world = still_world(on_expired="fail")
     first = planned(world)
-    world.sources[0].expire(14)
-    second = planned(world, plan_noted(world, {first.key: first}))
+    noted = plan_noted(world, {first.key: first})
+    expire_and_go_on(world, gone_on)
+    second = planned(world, noted)
     assert (second.offset, second.reason) == (None, Reason.POLICY_FAIL)
 
 
