@@ -84,15 +84,19 @@ class LostRecords:
     def _lost(self) -> int | None:
         """How many the destination has lost, too, or has never got. Without L, what it has may be consumed.
 
-        None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies.
+        None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies. And
+        where L has a lower offset than at the source, because what was counted back may be consumed records instead.
         """
         back = self.counted_back
         if self.first is None and back.found:
             return None
         missing = min(self.expired, self.position - self.reader.committed)
         if back.found >= missing:
-            return 0
-        return missing - back.records if back.records < missing else None
+            return 0 if self.begin >= self.position else None
+        is_bound = (
+            self.each_a_record or not back.records
+        )  # else markers among the missing ones, and consumed copies among these
+        return missing - back.records if back.records < missing and is_bound else None
 
     def _ends_well(self) -> bool:
         """Where both logs were read whole: does each content from L on stand there as often as the source still has it?
@@ -112,7 +116,9 @@ def lost_bound(lost: int | None, expired: int, each_a_record: bool) -> Bound:
     """What a number of lost records is to the true one. expired: how many offsets the source has lost."""
     if not lost:
         return Bound.EXACTLY
-    return Bound.AT_LEAST if lost < expired else Bound.EXACTLY if each_a_record else Bound.AT_MOST
+    if not each_a_record:
+        return Bound.AT_MOST
+    return Bound.AT_LEAST if lost < expired else Bound.EXACTLY
 
 
 def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "lost on both clusters") -> Decision:

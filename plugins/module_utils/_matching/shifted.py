@@ -62,7 +62,7 @@ def goes_on(question: Question, anchor: Anchor, timestamp: bool) -> bool | Need:
         current = logs.anchor(anchor.destination_offset)
         same = current is not None and current.fingerprint == anchor.fingerprint
         if begin == logs.high:
-            return same
+            return same and not logs.has_gone_on(logs.high - anchor.source_offset)
         return same and logs.same(begin) is not None and logs.same(logs.high) is not None and logs.alone()
     except NotRead:
         return reader.need()
@@ -159,6 +159,15 @@ class _Shifted:
             if (whole and originals) or distinct >= DISTINCT:
                 return Comparison(len(source_keys), distinct, 1, whole)
         return None
+
+    def has_gone_on(self, most: int) -> bool:
+        """Is the destination's last record one of the first ones that the source has, or is that not known?
+
+        Where the tool has not copied records that have expired, it may have copied as many of those that follow.
+        """
+        last = self.destination.records(self.destination.end - 1, self.destination.end)
+        following = self.source.records(self.source.start, self.source.start + min(most, _ROOM))
+        return most > _ROOM or not last or last[0].bare in {record.bare for record in following}
 
     def alone(self) -> bool:
         """Do the destination's last records stand nowhere else at the source, as far as the destination might be shifted?

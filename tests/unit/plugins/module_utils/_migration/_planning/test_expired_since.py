@@ -46,8 +46,8 @@ def planned(world, previous=None):
     return entry
 
 
-# gone_on: the tool has gone on since, so that the destination has more records than have expired.
-@pytest.mark.parametrize("gone_on", [False, True])
+# gone_on: the tool has copied so many since, such as just as many as it has missed.
+@pytest.mark.parametrize("gone_on", [0, 4, 6])
 @pytest.mark.parametrize("policy", ["count_back", "start", "first_visible"])
 def test_an_offset_that_stays_says_what_neither_cluster_has_any_more(policy, gone_on):
     world = still_world(on_expired=policy)
@@ -61,11 +61,34 @@ def test_an_offset_that_stays_says_what_neither_cluster_has_any_more(policy, gon
     assert planned(world, plan_noted(world, {second.key: second})) == second
 
 
-def expire_and_go_on(world, gone_on=True):
+def expire_and_go_on(world, gone_on=6):
     """Four records that the tool has not copied expire; then it goes on."""
     world.sources[0].expire(14)
-    for record in world.sources[0].records[14:] if gone_on else ():
+    for record in world.sources[0].records[14 : 14 + gone_on]:
         world._write(record, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("copied", "deleted", "marker", "lost"),
+    [
+        pytest.param(4, 0, False, 0, id="all of them were copied"),
+        pytest.param(0, 0, False, None, id="consumed ones are counted back in place of those that were not"),
+        pytest.param(0, 5, False, 1, id="the destination has fewer"),
+        pytest.param(0, 5, True, None, id="the same, but one may have been a marker"),
+    ],
+)
+def test_without_an_earlier_plan_consumed_records_are_not_taken_for_those_that_have_expired(
+    copied, deleted, marker, lost
+):
+    world = still_world()
+    for record in world.sources[0].records[10 : 10 + copied]:
+        world._write(record, 0, 0)
+    world.copies[0].expire(deleted)
+    if marker:
+        world.sources[0].records[17] = world.sources[0].records[17]._replace(kind="marker", text="")
+    expire_and_go_on(world)
+    entry = planned(world)
+    assert (entry.reason, entry.lost, entry.lost_bound) == (Reason.EXPIRED, lost, Bound.AT_LEAST if lost else "")
 
 
 def test_transaction_markers_are_not_taken_for_lost_records():
@@ -87,7 +110,7 @@ def test_an_offset_that_stays_says_nothing_where_the_destination_has_all_that_ha
     assert (second.offset, second.verdict, second.lost, second.detail) == (8, Verdict.EXACT, 0, "")
 
 
-@pytest.mark.parametrize("gone_on", [False, True])
+@pytest.mark.parametrize("gone_on", [0, 4, 6])
 def test_fail_blocks_where_unconsumed_records_are_on_neither_cluster(gone_on):
     world = still_world(on_expired="fail")
     first = planned(world)
