@@ -84,8 +84,8 @@ class LostRecords:
     def _lost(self) -> int | None:
         """How many the destination has lost, too, or has never got. Without L, what it has may be consumed.
 
-        None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies. And
-        where L has a lower offset than at the source, because what was counted back may be consumed records instead.
+        None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies.
+        And where L has a lower offset than at the source, because what was counted back may be consumed records instead.
         """
         back = self.counted_back
         if self.first is None and back.found:
@@ -93,9 +93,8 @@ class LostRecords:
         missing = min(self.expired, self.position - self.reader.committed)
         if back.found >= missing:
             return 0 if self.begin >= self.position else None
-        is_bound = (
-            self.each_a_record or not back.records
-        )  # else markers among the missing ones, and consumed copies among these
+        # Markers may be among the missing ones, and consumed records among those counted back: with both, it is no bound.
+        is_bound = self.each_a_record or not back.records
         return missing - back.records if back.records < missing and is_bound else None
 
     def _ends_well(self) -> bool:
