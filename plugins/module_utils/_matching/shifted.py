@@ -43,15 +43,16 @@ def where_it_goes_on(committed: int, offset: int, before: Anchor | None, after: 
     return after or before
 
 
-def goes_on(question: Question, anchor: Anchor, timestamp: bool) -> bool | Need:
+def goes_on(question: Question, anchor: Anchor, timestamp: bool, gaps: bool = False) -> bool | Need:
     """Do both logs still go on alike, to the destination's end, from a record and its copy that were found before?
 
-    timestamp: whether they were found to be equal with their timestamps. If the record has expired at the source, its copy
-    and the first records that both logs still have say so. If just all that was copied has expired, the copy says so: nothing
-    is before the offset that was not there, and the group reads on where it would have.
+    timestamp: whether they were found to be equal with their timestamps. gaps: whether offsets are kept, see _Shifted. If the
+    record has expired at the source, its copy and the first records that both logs still have say so. If just all that was
+    copied has expired, the copy says so: nothing is before the offset that was not there, and the group reads on where it would
+    have.
     """
     reader = Reader(question)
-    logs = _Shifted(reader, anchor.source_offset - anchor.destination_offset, timestamp)
+    logs = _Shifted(reader, anchor.source_offset - anchor.destination_offset, timestamp, gaps)
     begin = max(anchor.source_offset, reader.source.start)
     try:
         if not (logs.low <= anchor.source_offset < logs.high and begin <= logs.high <= reader.source.end):

@@ -9,7 +9,7 @@ import typing as t
 
 from ..._matching.absent import with_absent
 from ..._matching.certificates import NothingConsumed, SameLog
-from ..._matching.evidence import Decision, LogFacts, Need, Policy, Question, blocked, internal_error
+from ..._matching.evidence import Decision, LogFacts, Need, Question, blocked, internal_error
 from ..._matching.log_reader import NotRead, Reader
 from ..._matching.lossless import NoRecordBefore
 from ..._matching.lost_records import with_lost
@@ -62,7 +62,7 @@ def _identical_entries(searched: t.Mapping[DraftKey, Draft], given: StrategyInpu
         return _compared(question, match_on.timestamp and not question.destination.facts.log_append_time)
 
     def settled(asked: t.Mapping[DraftKey, Case], say: Say) -> dict[DraftKey, Decision]:
-        return answer_all(asked, given.source, destination, Policy(on_expired), rule, internal_error, say)
+        return answer_all(asked, given.source, destination, given.options.policy, rule, internal_error, say)
 
     decisions = decide_in_time(cases, given, settled)
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
@@ -135,9 +135,11 @@ def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need
         return _with_lost(decision, committed, both_start, clause)
     answer = keeps_offsets(question, timestamp)
     if answer is None:
+        why = "around it, or at the start or the end of what both logs have, the records at equal offsets differ, or too few tell"
+        if committed < question.source.facts.log_start:
+            why = f"it has expired at the source, whose log starts at {question.source.facts.log_start}"
         detail = (
-            f"offset {committed} is not proved to mean the same record on both clusters: around it, or at the start or the end "
-            "of what both logs have, the records at equal offsets differ, or too few tell; use strategy records"
+            f"offset {committed} is not proved to mean the same record on both clusters: {why}; use strategy records"
         )
         return blocked(Reason.OFFSETS_DIFFER, detail)
     if outside is not None and isinstance(answer, Decision):

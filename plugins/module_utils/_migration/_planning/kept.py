@@ -57,7 +57,7 @@ def part_kept(
 
     def rule(run: _Run, question: Question) -> bool | Need:
         copied, timestamp = last[run]
-        return goes_on(question, copied, timestamp)
+        return goes_on(question, copied, timestamp, gaps=same_offsets)
 
     def unknown(_error: Exception, _question: Question) -> bool:
         return False  # they are decided anew

@@ -282,6 +282,23 @@ def test_what_only_the_source_has_lost_does_not_keep_offsets_from_being_kept(mir
     )
 
 
+def test_kept_offsets_stay_proved_when_the_source_has_lost_them_since(mirrored_log):
+    first = planned(offset=51)
+    cut(mirrored_log, "source", 100, 200)
+    assert kept(first, offset=51) == 1
+    (entry,) = planned(offset=51).entries
+    assert (entry.verdict, entry.reason) == (Verdict.BLOCKED, Reason.OFFSETS_DIFFER)
+    assert "it has expired at the source, whose log starts at 100; use strategy records" in entry.detail
+
+
+@pytest.mark.parametrize("budget", [100, 10])
+def test_kept_offsets_read_no_more_than_search_limit(world, budget):
+    world.bounds_of = functools.partial(MemoryBrokers.bounds_of, world)
+    cut(world, "destination", 3, 20)
+    (entry,) = planned(offset=0, policy=Policy(budget=budget)).entries
+    assert entry.absent and (entry.absent.records, entry.absent.exactly) == (3, budget > 20)
+
+
 def test_what_both_logs_have_must_be_the_same_where_the_source_has_lost_records(mirrored_log):
     whole = mirrored_log.records["destination cluster"]
     cut(mirrored_log, "source", 100, 200)
