@@ -135,7 +135,7 @@ def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need
         return _with_lost(decision, committed, both_start, clause)
     answer = keeps_offsets(question, timestamp)
     if answer is None:
-        why = "around it, or at the start or the end of what both logs have, the records at equal offsets differ, or too few tell"
+        why = "around it, or at an edge of what both logs have, the records at equal offsets differ, or too few tell"
         if committed < question.source.facts.log_start:
             why = f"it has expired at the source, whose log starts at {question.source.facts.log_start}"
         detail = (
