@@ -32,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_offset_verify,
     kafka_topic_promotion,
 )
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import SUBOPTIONS
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OTHER_NAMES
 
 ROOT = Path(__file__).parents[1]
@@ -124,6 +125,9 @@ ADDED = {
         "A relative path is relative to the inventory's directory.",
     ],
     "mirror_maker_group_sync_stop_timeout": ["Only the phase V(cut_over) waits."],
+    "mirror_maker_group_sync_replication_policy": [
+        "The role needs C(mirror_maker_group_sync_replication_policy.source_alias)."
+    ],
     "mirror_maker_group_sync_groups": ["You can also name groups that MirrorMaker 2 itself does not sync."],
     "mirror_maker_group_sync_on_rewind": [
         "This happens if the group was moved back at the source, or if another client has committed at the destination.",
@@ -212,9 +216,17 @@ def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
         for name, option in options.items():
             variable = OTHER_NAMES.get(module, {}).get(name, name)
             if name not in OTHERS and variable in names:
-                found[variable] = option
+                found[variable] = _bare(option, module, name) if name in SUBOPTIONS else option
     for variable, option in found.items():
         yield variable, _of_role(f"{role}_{variable}", variable, option)
+
+
+def _bare(option: Options, module: str, name: str) -> Options:
+    """The option without its suboptions, and where these are described."""
+    texts = [option["description"]] if isinstance(option["description"], str) else option["description"]
+    inside = ", ".join(f"C({key})" for key in option["suboptions"])
+    where = f"The suboptions {inside} are those of O(streamshift.kafka.{module}#module:{name})."
+    return {**option, "suboptions": {}, "description": [*texts, where]}
 
 
 def read_for_all() -> set[str]:
@@ -265,6 +277,8 @@ def declared(role: str) -> str:
         if full not in variables:
             position = list(variables).index(previous) + 1 if previous else len(variables)
             variables.insert(position, full, CommentedMap(description=[]))
+        if name in SUBOPTIONS:
+            variables[full].pop("options", None)
         _declare(variables[full], option, "suboptions")
         if not {name, full} & BY_HAND:
             _describe(variables[full], option, role, set(variables))
@@ -341,13 +355,14 @@ def _in_role(item: str, role: str, variables: t.Container[str]) -> str | None:
 
     def renamed(match: re.Match[str]) -> str:
         name = match[1]
-        if f"{role}_{re.split('[=.[]', name)[0]}" in variables:
-            return f"O({role}_{name})"
+        option = re.split("[=.[]", name)[0]
+        if f"{role}_{option}" in variables:
+            return f"{'C' if option != name and option in SUBOPTIONS else 'O'}({role}_{name})"
         if name not in REFERENCES:
             lacking.append(name)
         return REFERENCES.get(name, "").format(role=role)
 
-    text = re.sub(r"O\(([a-z_]+(?:[=.[][^)]*)?)\)", renamed, item)
+    text = re.sub(r"O\(([a-z_]+(?:[=.[][^)#]*)?)\)", renamed, item)
     return None if lacking else text
 
 

@@ -14,7 +14,14 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.parsing.splitter import split_args
 
+from ..module_utils._module.options import policy_spec, renaming_spec, rules_spec, spark_spec
+
 _ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
+# A role says what these are, and leaves what is in them to the modules.
+SUBOPTIONS = {
+    name: spec["options"]
+    for name, spec in {**renaming_spec(), **policy_spec(), **spark_spec(), "principal_map": rules_spec()}.items()
+}
 
 
 def role_options(role: str) -> dict[str, dict[str, t.Any]]:
@@ -24,6 +31,9 @@ def role_options(role: str) -> dict[str, dict[str, t.Any]]:
             options: dict[str, dict[str, t.Any]] = yaml_load(file)["argument_specs"]["main"]["options"]
     except FileNotFoundError:
         return {}
+    for name, inside in SUBOPTIONS.items():
+        if f"{role}_{name}" in options:
+            options[f"{role}_{name}"]["options"] = inside
     return options
 
 

@@ -21,7 +21,7 @@ from ..module_utils._model.faults import faults_of
 from ..module_utils._model.mapping import rule_from
 from ..module_utils._model.reset_rules import LARGEST_OFFSET, reset_rule_from
 from ..module_utils._model.selection import compiled, faults_of_names
-from ..module_utils._module.options import cluster_spec, connection, spark_spec
+from ..module_utils._module.options import cluster_spec, connection
 from ._given import Given, HostCluster, Inventory, converted, playbooks
 from ._value_types import Option, did_you_mean, of_no_value, of_value, unknown_keys
 
@@ -148,14 +148,12 @@ def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
     for name, option in options.items():
         if name in told:
             continue
-        # A role says what Spark's option is, and leaves what is in it to the modules.
-        known = {**option, **spark_spec()["spark"]} if name.endswith("_spark") else option
         # What is not defined for this host may be for the one that the role runs on, and "omit" is no value.
         with contextlib.suppress(AnsibleError, KeyError):
             value = given.variables[name]
             if value is None:
                 yield from of_no_value(option, name)
-            wrong = [*of_value(value, known, name)]
+            wrong = [*of_value(value, option, name)]
             yield from wrong
             if value is not None and option.get("type") == "list":
                 yield from _senseless_list(

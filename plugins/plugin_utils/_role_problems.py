@@ -222,7 +222,10 @@ def _mirror_maker_group_sync(given: Given) -> Lines:
 
 def _no_policy(given: Given) -> Lines:
     # Not "required" in the specification of a role, because Ansible would print all of that.
-    if not given.get("replication_policy"):
+    policy = given.get("replication_policy")
+    if isinstance(policy, dict) and policy and not policy.get("source_alias"):
+        yield f"{given.name}_replication_policy has no source_alias. Give it."
+    if not policy:
         example = json.dumps({f"{given.name}_replication_policy": {"source_alias": "onprem", "target_alias": "cloud"}})
         yield (
             f"{given.name}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls the clusters, "

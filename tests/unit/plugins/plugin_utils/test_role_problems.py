@@ -256,6 +256,15 @@ def phase(role):
                 ("replicator_handover", "rollback", [{"replication_policy": POLICY}]),
             )
         ),
+        *(
+            (
+                role,
+                {"replication_policy": {"name": "identity"}},
+                [{"replication_policy": POLICY}],
+                "replication_policy has no source_alias. Give it.",
+            )
+            for role in (SYNC, "replicator_handover")
+        ),
         (
             SYNC,
             {"source": "cloud"},
