@@ -162,7 +162,7 @@ COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, 
 VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
 LEASE = {"on_locked": documented(kafka_migration_run.DOCUMENTATION)["on_locked"]}
 PROMOTION = documented(MAPPING.POLICY, MAPPING.TOPICS, kafka_topic_promotion.DOCUMENTATION)
-ASSESSMENT = documented(kafka_group_info.DOCUMENTATION, MAPPING.DOCUMENTATION, MAPPING.TOPICS, MAPPING.GROUPS)
+MAPPED = documented(MAPPING.DOCUMENTATION, MAPPING.POLICY, MAPPING.TOPICS, MAPPING.GROUPS)
 # The modules of each role. Where several have an option, the last one describes it.
 ROLES: dict[str, dict[str, Options]] = {
     "group_migration": {
@@ -194,7 +194,10 @@ ROLES: dict[str, dict[str, Options]] = {
             kafka_connect_offsets.DOCUMENTATION,
         ),
     },
-    "migration_assessment": {"kafka_group_info": ASSESSMENT},
+    "migration_assessment": {
+        "kafka_group_info": documented(kafka_group_info.DOCUMENTATION),
+        "kafka_offset_translate": MAPPED,
+    },
     "topic_promotion": {"kafka_topic_promotion": PROMOTION},
     "topic_fence": {"kafka_topic_promotion": PROMOTION},
     "mirror_maker_group_sync": {
@@ -216,17 +219,23 @@ def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
         for name, option in options.items():
             variable = OTHER_NAMES.get(module, {}).get(name, name)
             if name not in OTHERS and variable in names:
-                found[variable] = _bare(option, module, name) if name in SUBOPTIONS else option
+                found[variable] = _short(option, f"O(streamshift.kafka.{module}#module:{name})", name)
     for variable, option in found.items():
         yield variable, _of_role(f"{role}_{variable}", variable, option)
 
 
-def _bare(option: Options, module: str, name: str) -> Options:
-    """The option without its suboptions, and where these are described."""
+def _short(option: Options, there: str, name: str) -> Options:
+    """The option without its suboptions, and without all patterns that apply by default. there: what describes them."""
     texts = [option["description"]] if isinstance(option["description"], str) else option["description"]
-    inside = ", ".join(f"C({key})" for key in option["suboptions"])
-    where = f"The suboptions {inside} are those of O(streamshift.kafka.{module}#module:{name})."
-    return {**option, "suboptions": {}, "description": [*texts, where]}
+    if name in SUBOPTIONS:
+        inside = ", ".join(f"C({key})" for key in option["suboptions"])
+        return {**option, "suboptions": {}, "description": [*texts, f"The suboptions {inside} are those of {there}."]}
+    if name in ("exclude_group_patterns", "exclude_topic_patterns"):
+        return {
+            **option,
+            "description": [re.sub(r"^(The default .*) - C\(.*", rf"\1 - see {there}.", text) for text in texts],
+        }
+    return option
 
 
 def read_for_all() -> set[str]:
