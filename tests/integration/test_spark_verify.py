@@ -242,25 +242,6 @@ def test_what_cannot_be_compared_is_named(source, destination, both, verify, top
     assert f"offset 7 of {topic}-0 is after the destination's end 0" in said["problems"][0]
 
 
-@in_process
-def test_names_may_differ(source, destination, topic, verify):
-    create_topic(source, topic, 1, retention_ms=-1)
-    create_topic(destination, f"onprem.{topic}", 1, retention_ms=-1)
-    produce(source, topic, numbered(100))
-    copy(source, destination, topic, to=f"onprem.{topic}")
-    commit(source, topic, {(topic, 0): 5})
-    commit(destination, f"{topic}-new", {(f"onprem.{topic}", 0): 5})
-    said = verify(
-        topic,
-        group_map=[{"name": topic, "to": f"{topic}-new"}],
-        replication_policy={"name": "default", "source_alias": "onprem"},
-        match_on=["value", "timestamp"],  # of what is the same, only this counts
-    )
-    assert (said["verified"], said["compared"]) == (1, 95)
-    (entry,) = verify.found().values()
-    assert entry["matched_by"] == ["value", "timestamp"]
-
-
 def test_merged_and_repartitioned_topics_are_proved_as_a_whole(source, destination, topic, verify):
     consumed = {"eu": {0: 30, 1: 0}, "us": {0: 50, 1: 41}}
     for name in consumed:
@@ -297,32 +278,6 @@ def test_merged_and_repartitioned_topics_are_proved_as_a_whole(source, destinati
     # Within a limit nothing that stands beyond it is missed.
     said = verify(topic, **names, limit=50)
     assert [line.split(":")[1] for line in said["problems"]] == [" 1 unconsumed record is skipped"]
-
-
-@in_process
-def test_what_the_replication_tool_left_out_is_no_fault_of_the_offset(source, destination, both, migration, topic):
-    both()
-    produce(source, topic, numbered(300))
-    copy(source, destination, topic, keep=lambda record: record.offset not in (120, 130, 131))
-    commit(source, topic, {(topic, 0): 50})
-    migration.plan(topic)
-    said = migration.verify(via=run, method="records", receipt=None)
-    assert said["failed"] and said["kinds"] == {"absent": 1}
-    assert (said["findings"][0]["count"], said["findings"][0]["partition"]) == (3, 0)
-    assert "The offsets are not the cause." in said["msg"] and "on_absent to warn" in said["msg"]
-    said = migration.verify(method="records", receipt=None, on_absent="warn")
-    assert (said["verified"], said["problems"], said["findings"]) == (1, [], [])
-    assert "3 unconsumed records are not at the destination" in said["notes"][0]
-    assert said["notes"][0].endswith("(on_absent: warn)")
-    # Whatever else is wrong fails as before, and the gravest comes first.
-    set_offset(migration, topic, 55)
-    said = migration.verify(via=run, method="records", receipt=None, on_absent="warn")
-    assert said["failed"] and said["kinds"] == {"skipped": 1}
-    said = migration.verify(via=run, method="records", receipt=None)
-    assert said["msg"].startswith("2 problems of 2 kinds: skipped 1, absent 1. The most serious: ")
-    assert [(found["kind"], found["count"]) for found in said["findings"]] == [("skipped", 5), ("absent", 3)]
-    assert said["findings"][0]["source"] == [{"topic": topic, "partition": 0, "offset": 50}]
-    assert said["findings"][0]["destination"] == [{"topic": topic, "partition": 0, "offset": 55}]
 
 
 @in_process

@@ -123,6 +123,14 @@ def test_a_problem_fails_the_module_and_is_in_its_report(verify, tmp_path):
     assert (tmp_path / "report.json").exists()
 
 
+def test_what_the_replication_tool_left_out_is_no_fault_of_the_offset(verify):
+    absent = SKIPPED._replace(kind=ProblemKind.ABSENT)
+    said = verify([absent])["msg"]
+    assert "The offsets are not the cause." in said and "set on_absent to warn" in said
+    said = verify([SKIPPED, absent])["msg"]
+    assert said.startswith("2 problems of 2 kinds: skipped 1, absent 1. The most serious: ") and "the cause" not in said
+
+
 def test_a_problem_is_only_reported_where_the_user_says_so(verify):
     result = verify([SKIPPED], on_problem="report")
     assert not result.get("failed") and not result["changed"]
