@@ -11,15 +11,16 @@ from ..._model.grouping import values_by_key
 from ..._model.left_out import left_out
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import with_option_names
-from ..._model.problems import Problem, by_gravity, problems_of
+from ..._model.problems import by_gravity, problems_of
 from ..._model.progress import counted
 from ..._model.record_sum import Bound, RecordSum
 from ..._model.verdicts import Reason, Verdict
 from . import advice, directions
-from .figures import WRITTEN, GroupPartition, State, group_partitions
+from .figures import WRITTEN, GroupPartition, State, group_partitions, offset_text
 from .logs import NO_LOGS, KnownLogs, placed
 from .migration_files import MigrationFiles
 from .occasion import Occasion
+from .sections import Cell, Section
 from .totals import Totals, totals
 
 MOST_LEFT_OUT = 100  # lines
@@ -30,38 +31,11 @@ _ORDER = (Verdict.BLOCKED, Verdict.SAFE, Verdict.REQUESTED, Verdict.UNCOMMITTED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Exceptions:
-    """Group-partitions of one verdict but exact, and of one reason: at most MOST_EXAMPLES of them, and how many there are.
-
-    reason: empty for a verdict that has none.
-    """
-
-    verdict: Verdict
-    reason: str
-    remedy: str
-    count: int
-    repeats: RecordSum
-    examples: tuple[GroupPartition, ...]
-
-    @property
-    def title(self) -> str:
-        """The verdict and its reason."""
-        return f"{self.verdict.value} ({self.reason})" if self.reason else self.verdict.value
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Problems:
-    """Problems of one kind that the verification has found."""
-
-    kind: str
-    remedy: str
-    count: int
-    examples: tuple[Problem, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Story:
-    """All that a report shows. level: good, warning or bad. facts: what was asked, on which clusters, by which versions."""
+    """All that a report shows. level: good, warning or bad. facts: what was asked, on which clusters, by which versions.
+
+    exceptions: of each verdict but exact, and each reason. problems: of each kind that the verification has found.
+    """
 
     title: str
     headline: str
@@ -72,9 +46,9 @@ class Story:
     rows: tuple[GroupPartition, ...]
     totals: Totals
     left_out: tuple[str, ...]
-    exceptions: tuple[Exceptions, ...]
+    exceptions: tuple[Section, ...]
     no_exceptions: str
-    problems: tuple[Problems, ...]
+    problems: tuple[Section, ...]
     no_problems: str
     notes: tuple[Note, ...]
     next_steps: tuple[str, ...]
@@ -217,15 +191,39 @@ def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, s
     yield from occasion.versions.items()
 
 
-def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
+def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Section]:
     """Blocked ones first, then by how many there are."""
     kinds = values_by_key(((row.verdict, row.reason), row) for row in rows if row.verdict not in (None, Verdict.EXACT))
     order = sorted(kinds, key=lambda kind: (_ORDER.index(kind[0]), -len(kinds[kind]), kind[1]))
     for verdict, reason in order:
         same = kinds[verdict, reason]
         remedy = with_option_names(advice.REASONS[Reason(reason)] if reason else advice.VERDICTS.get(verdict, ""))
-        total = RecordSum.of((row.repeats, Bound.EXACTLY) for row in same)._replace(bound=Bound.AT_MOST)
-        yield Exceptions(verdict, reason, remedy, len(same), total, tuple(same[:MOST_EXAMPLES]))
+        repeats = RecordSum.of((row.repeats, Bound.EXACTLY) for row in same)._replace(bound=Bound.AT_MOST)
+        yield Section(
+            f"{verdict.value}{f' ({reason})' if reason else ''}: {counted(len(same), 'group-partition')}"
+            + (f", {repeats.clause('record', 'repeated')}" if verdict is Verdict.SAFE else ""),
+            3,
+            (f"Remedy: {remedy}",),
+            header=("group and partition", "source offset", "destination offset", "repeats at most", "detail"),
+            rows=tuple(map(_example, same[:MOST_EXAMPLES])),
+            rest=_rest(same, "plan.json, and in the table of report.html"),
+            verdict=verdict,
+        )
+
+
+def _example(row: GroupPartition) -> tuple[Cell, ...]:
+    return (
+        Cell(f"{row.group} {row.partition}", "name", tuple(row.origin_names), row.more_origins),
+        Cell(row.source_offsets, "number"),
+        Cell(offset_text(row.offset), "number"),
+        Cell(row.repeats_text, "number"),
+        Cell(row.detail, "detail"),
+    )
+
+
+def _rest(same: t.Sequence[object], where: str) -> str:
+    more = len(same) - MOST_EXAMPLES
+    return f"... and {more:,} more in {where}." if more > 0 else ""
 
 
 def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> str:
@@ -263,11 +261,17 @@ def _absent(total: Totals) -> str:
     return f" {clause[0].upper()}{clause[1:]}"
 
 
-def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
+def _problems(files: MigrationFiles) -> t.Iterator[Section]:
     findings = files.report.findings if files.report is not None else ()
     problems = by_gravity(problem for finding in findings for problem in problems_of(finding))
     for kind, same in values_by_key((problem.kind, problem) for problem in problems).items():
-        yield Problems(kind.value, with_option_names(advice.PROBLEMS[kind]), len(same), tuple(same[:MOST_EXAMPLES]))
+        yield Section(
+            f"{kind.value}: {counted(len(same), 'problem')}",
+            3,
+            (f"Remedy: {with_option_names(advice.PROBLEMS[kind])}",),
+            tuple(problem.line for problem in same[:MOST_EXAMPLES]),
+            rest=_rest(same, "report.json"),
+        )
 
 
 def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterator[Note]:

@@ -9,9 +9,9 @@ import typing as t
 from ..._model.progress import counted
 from ..._model.run_record import UNTIMED, Step
 from ..._model.verdicts import Verdict
-from .figures import LOST, GroupPartition, offset_text
+from .figures import LOST
 from .sections import Cell, Section
-from .story import Exceptions, Problems, Story
+from .story import Story
 from .totals import Totals, group_figures
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
@@ -55,9 +55,9 @@ def steps_section(steps: t.Iterable[Step]) -> list[Section]:
 def outcome_sections(story: Story) -> t.Iterator[Section]:
     """The exceptions, and what the verification has found."""
     yield Section("Exceptions", lines=story.left_out, rest="" if story.exceptions else story.no_exceptions)
-    yield from map(_exception, story.exceptions)
+    yield from story.exceptions
     yield Section("Verification", sentences=() if story.problems else (story.no_problems,))
-    yield from map(_problem, story.problems)
+    yield from story.problems
 
 
 def closing_sections(story: Story) -> t.Iterator[Section]:
@@ -93,41 +93,6 @@ def group_section(story: Story) -> Section:
         header=(*header, "lag at the source") if lags else header,
         rows=tuple(rows),
         rest=f"... and {counted(more, 'more group')} in report.html." if more > 0 else "",
-    )
-
-
-def _exception(kind: Exceptions) -> Section:
-    repeats = f", {kind.repeats.clause('record', 'repeated')}" if kind.verdict is Verdict.SAFE else ""
-    more = kind.count - len(kind.examples)
-    return Section(
-        f"{kind.title}: {counted(kind.count, 'group-partition')}{repeats}",
-        3,
-        (f"Remedy: {kind.remedy}",),
-        header=("group and partition", "source offset", "destination offset", "repeats at most", "detail"),
-        rows=tuple(map(_example, kind.examples)),
-        rest=f"... and {more:,} more in plan.json, and in the table of report.html." if more else "",
-        verdict=kind.verdict,
-    )
-
-
-def _example(row: GroupPartition) -> tuple[Cell, ...]:
-    return (
-        Cell(f"{row.group} {row.partition}", "name", tuple(row.origin_names), row.more_origins),
-        Cell(row.source_offsets, "number"),
-        Cell(offset_text(row.offset), "number"),
-        Cell(row.repeats_text, "number"),
-        Cell(row.detail, "detail"),
-    )
-
-
-def _problem(kind: Problems) -> Section:
-    more = kind.count - len(kind.examples)
-    return Section(
-        f"{kind.kind}: {counted(kind.count, 'problem')}",
-        3,
-        (f"Remedy: {kind.remedy}",),
-        tuple(problem.line for problem in kind.examples),
-        rest=f"... and {more:,} more in report.json." if more else "",
     )
 
 

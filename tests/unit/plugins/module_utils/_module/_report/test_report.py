@@ -89,14 +89,12 @@ def test_a_group_repeats_what_the_totals_say_also_where_a_reset_was_asked_for():
 
 def test_what_is_blocked_comes_first_with_reason_and_remedy():
     blocked, safe, uncommitted = told(texts_of(ENTRIES)).exceptions
-    assert (blocked.verdict, blocked.reason, safe.verdict, safe.repeats.records) == (
-        Verdict.BLOCKED,
-        "destination_lags",
-        Verdict.SAFE,
-        66,
+    assert (blocked.verdict, safe.verdict) == (Verdict.BLOCKED, Verdict.SAFE)
+    assert blocked.title == "blocked (destination_lags): 1 group-partition" and safe.title.endswith(
+        "66 records repeated"
     )
-    assert "wait_for_replication" in blocked.remedy
-    assert (uncommitted.title, uncommitted.count) == ("uncommitted", 1) and "on_uncommitted" in uncommitted.remedy
+    assert "wait_for_replication" in blocked.sentences[0]
+    assert uncommitted.title == "uncommitted: 1 group-partition" and "on_uncommitted" in uncommitted.sentences[0]
 
 
 def test_what_was_selected_and_not_taken_is_in_the_report():
