@@ -17,7 +17,7 @@ import time
 import typing as t
 
 from .._model import history, lease
-from .._model.errors import InvalidFile, Locked, Refused
+from .._model.errors import InvalidFile, Locked, MigrationError, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, path_option
@@ -113,6 +113,18 @@ def parsed(path: str | None, parse: t.Callable[[str, str], _Document]) -> _Docum
     """What parse(text, path) makes of the file; None without a path, or if the file is not there."""
     text = None if path is None else read(path)
     return None if text is None or path is None else parse(text, path)
+
+
+def parsed_or_none(
+    path: str | None, parse: t.Callable[[str, str], _Document], damaged: list[MigrationError] | None = None
+) -> _Document | None:
+    """As parsed(); None also for a file that cannot be used. damaged: gets why not, where that is to be told."""
+    try:
+        return parsed(path, parse)
+    except InvalidFile as exc:
+        if damaged is not None:
+            damaged.append(exc)
+        return None
 
 
 def read_required(path: str, kind: str, made_by: str | None) -> str:

@@ -26,7 +26,6 @@ from .._model.selection import Selection
 from .._model.verdicts import Verdict
 from . import digests, files, leases
 
-_File = t.TypeVar("_File")
 _MIGRATING = ("migrate", "apply", "cut_over")
 
 
@@ -39,9 +38,9 @@ def read_directory(directory: str) -> DirectoryFiles:
             remedy=f"name the directory that has plan.json and receipt.json in {option_name('directories')}",
         )
     damaged: list[MigrationError] = []
-    made = _parsed(directory, "plan.json", plan.from_json, damaged)
-    written = _parsed(directory, "receipt.json", receipt.from_json, damaged)
-    last = _parsed(directory, "status.json", status.from_json, damaged)
+    made = files.parsed_or_none(os.path.join(directory, "plan.json"), plan.from_json, damaged)
+    written = files.parsed_or_none(os.path.join(directory, "receipt.json"), receipt.from_json, damaged)
+    last = files.parsed_or_none(os.path.join(directory, "status.json"), status.from_json, damaged)
     raise_any(damaged)
     run = _open_run(directory)
     if made is None and written is None:
@@ -67,24 +66,6 @@ def read_directory(directory: str) -> DirectoryFiles:
     return DirectoryFiles(directory, made, written, returned, synced, objected, run, migrated, earlier)
 
 
-def _parsed(
-    directory: str, name: str, parse: t.Callable[[str, str], _File], damaged: list[MigrationError]
-) -> _File | None:
-    """A file; adds to damaged why it cannot be used."""
-    try:
-        return files.parsed(os.path.join(directory, name), parse)
-    except InvalidFile as exc:
-        damaged.append(exc)
-        return None
-
-
-def _readable(folder: str, name: str, parse: t.Callable[[str, str], _File]) -> _File | None:
-    """A file that is kept; None also for one that is damaged, which tells nothing."""
-    with contextlib.suppress(InvalidFile):
-        return files.parsed(os.path.join(folder, name), parse)
-    return None
-
-
 def _kept(directory: str) -> list[str]:
     """The folders of its runs, the newest first."""
     home = os.path.join(directory, history.DIRECTORY)
@@ -105,7 +86,7 @@ def _earlier(
         keys = {key for key, line in lacking.items() if utc_text(line.time or 0).replace(":", "") <= name}
         if not keys:
             break
-        read = _readable(folder, "plan.json", plan.from_json) if folder else made
+        read = files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json) if folder else made
         entries = [entry for entry in (read.entries if read else ()) if entry.key in keys or entry.group not in planned]
         matched = {entry.key for entry in entries if entry.key in keys and _has_written(entry, lacking[entry.key])}
         groups = {group for group, _partition in keys} - planned
@@ -122,7 +103,7 @@ def _has_written(entry: plan.PlanEntry, line: receipt.ReceiptEntry) -> bool:
 
 def _ended_run(home: str) -> run_record.RunRecord | None:
     """The last run that has ended there, None where the plan there is that of a later one."""
-    run = _readable(home, history.RUN, run_record.from_json)
+    run = files.parsed_or_none(os.path.join(home, history.RUN), run_record.from_json)
     made = files.read(os.path.join(home, "plan.json"))
     is_of_plan = run is not None and run.plan in (None, None if made is None else digests.digest(made))
     return run if is_of_plan else None
@@ -135,7 +116,10 @@ def _carried_out(
 
     synced: the groups whose rounds go on, which a cut-over has left out. written: the receipt as it is now.
     """
-    kept = ((_readable(folder, history.RUN, run_record.from_json), folder) for folder in _kept(home))
+    kept = (
+        (files.parsed_or_none(os.path.join(folder, history.RUN), run_record.from_json), folder)
+        for folder in _kept(home)
+    )
     runs = [(run, folder) for run, folder in ((_ended_run(home), home), *kept) if run is not None]
     if len(runs) > 1 and runs[0][1] == home and runs[0][0].ended <= runs[1][0].ended:
         del runs[0]  # the history has what its receipt said then
@@ -144,8 +128,8 @@ def _carried_out(
     texts: set[str | None] = {None}  # of plans, which many runs have in common
     for run, folder in runs:
         is_right = run.failure is None and run.phase in phases
-        text = _readable(folder, "plan.json", lambda text, _path: text) if is_right else None
-        made = None if text in texts else _readable(folder, "plan.json", plan.from_json)
+        text = files.parsed_or_none(os.path.join(folder, "plan.json"), lambda text, _path: text) if is_right else None
+        made = None if text in texts else files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
         texts.add(text)
         planned: dict[str, list[plan.PlanEntry]] = {}
         for entry in made.entries if made else ():
@@ -153,7 +137,7 @@ def _carried_out(
                 planned.setdefault(entry.group, []).append(entry)
         if not planned:
             continue
-        then = _readable(folder, "receipt.json", receipt.from_json)
+        then = files.parsed_or_none(os.path.join(folder, "receipt.json"), receipt.from_json)
         lines = then.by_key if then else {}
         undone |= planned.keys() & {group for group, _partition in _rolled_back(written) - _rolled_back(then)}
         failed: set[str] = set()
@@ -267,11 +251,9 @@ def to_undo(
         kept = (os.path.join(glob.escape(home), history.DIRECTORY, "*") for home in homes)
         folders = (*homes, *(folder for pattern in kept for folder in glob.iglob(pattern)))
         for folder in folders:
-            with contextlib.suppress(InvalidFile):
-                snapshot = files.parsed(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
-                yield from snapshot.names() if snapshot else ()
-            with contextlib.suppress(InvalidFile):
-                made = files.parsed(os.path.join(folder, "plan.json"), plan.from_json)
-                yield from made.names() if made else ()
+            snapshot = files.parsed_or_none(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
+            yield from snapshot.names() if snapshot else ()
+            made = files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
+            yield from made.names() if made else ()
 
     return without_left_out(written, selection, known)

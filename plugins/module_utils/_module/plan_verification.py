@@ -18,7 +18,7 @@ from .._model import backlog, plan, receipt, report
 from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.earlier_look import EarlierLook
-from .._model.errors import InvalidFile, InvalidInput
+from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.group_state import GroupReading
 from .._model.option_names import option_name
@@ -256,8 +256,5 @@ def _policies(params: dict[str, t.Any]) -> claimed_offsets.Policies:
 
 def _is_settled(made: report.Report, path: str) -> bool:
     """Is there nothing new to report of a plan whose report is there?"""
-    text = None if made.findings else files.read(path)
-    try:
-        return text is not None and report.objections(text, path).plan == made.plan
-    except InvalidFile:  # it is replaced
-        return False
+    there = None if made.findings else files.parsed_or_none(path, report.objections)
+    return there is not None and there.plan == made.plan

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import time
@@ -12,7 +11,7 @@ import typing as t
 
 from .._model import metrics, receipt
 from .._model import status as file
-from .._model.errors import InvalidFile, InvalidInput, MigrationError
+from .._model.errors import InvalidInput, MigrationError
 from .._model.faults import all_of
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
@@ -59,12 +58,9 @@ def last_status(path: str | None, started: float | None) -> LastStatus:
     """Read the status file. started: by default, now."""
     now = time.time()
     begin = now if started is None else started
-    last = None
-    notes = []
-    try:
-        last = files.parsed(path or None, file.from_json)
-    except InvalidFile as exc:
-        notes.append(Note(NoteKind.STATUS_UNUSABLE, f"{exc} The groups count as ready from now on."))
+    damaged: list[MigrationError] = []
+    last = files.parsed_or_none(path or None, file.from_json, damaged)
+    notes = [Note(NoteKind.STATUS_UNUSABLE, f"{exc} The groups count as ready from now on.") for exc in damaged]
     if now < begin or (last is not None and now < last.ended):
         text = "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
         notes.append(Note(NoteKind.CLOCK_WENT_BACK, text))
@@ -106,8 +102,6 @@ def write_failure(module: Module, phase: str, reason: str) -> list[Note]:
 
 def _written(directory: str, last: LastStatus) -> list[file.GroupRounds]:
     """What is to be known of the groups that this round has written before it failed. A damaged receipt tells nothing."""
-    made = None
-    with contextlib.suppress(InvalidFile):
-        made = files.parsed(os.path.join(directory, "receipt.json"), receipt.from_json)
+    made = files.parsed_or_none(os.path.join(directory, "receipt.json"), receipt.from_json)
     groups = {line.group for line in (made.entries if made else ()) if (line.time or 0) >= int(last.started)}
     return [file.GroupRounds(group, last.ready_since.get(group), last.now) for group in sorted(groups)]
