@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from .group_state import GroupReading, open_text
+from .moves import Move
 
 
 def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
@@ -19,17 +20,13 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
             problem = reading.without_offsets or members_problem(reading)
             if problem:
                 return problem
-    moved = sorted(
-        partition
-        for partition in before.offsets.keys() | after.offsets.keys()
-        if before.offsets.get(partition) != after.offsets.get(partition)
-    )
+    moved = sorted(dict(before.offsets.items() ^ after.offsets.items()))  # by other metadata, too
     if not moved:
         return None
-    first = moved[0]
-    was, now = before.offsets.get(first), after.offsets.get(first)
+    was, now = before.offsets.get(moved[0]), after.offsets.get(moved[0])
+    first = Move(moved[0], was and was.offset, now and now.offset)
     return (
-        f"has commits that move ({first} from {was.offset if was else 'none'} to {now.offset if now else 'none'}"
+        f"has commits that move ({first}"
         f"{f', and {len(moved) - 1} more' if moved[1:] else ''}): "
         "a consumer that uses assign(), or a tool that syncs groups, such as MirrorMaker 2, writes them"
     )
