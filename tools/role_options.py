@@ -224,16 +224,16 @@ def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
         yield variable, _of_role(f"{role}_{variable}", variable, option)
 
 
-def _short(option: Options, there: str, name: str) -> Options:
-    """The option without its suboptions, and without all patterns that apply by default. there: what describes them."""
+def _short(option: Options, reference: str, name: str) -> Options:
+    """The option without its suboptions, and without all patterns that apply by default. reference: to what has them."""
     texts = [option["description"]] if isinstance(option["description"], str) else option["description"]
     if name in SUBOPTIONS:
         inside = ", ".join(f"C({key})" for key in option["suboptions"])
-        return {**option, "suboptions": {}, "description": [*texts, f"The suboptions {inside} are those of {there}."]}
+        return {**option, "suboptions": {}, "description": [*texts, f"The suboptions {inside} are those of {reference}."]}
     if name in ("exclude_group_patterns", "exclude_topic_patterns"):
         return {
             **option,
-            "description": [re.sub(r"^(The default .*) - C\(.*", rf"\1 - see {there}.", text) for text in texts],
+            "description": [re.sub(r"^(The default .*) - C\(.*", rf"\1 - see {reference}.", text) for text in texts],
         }
     return option
 

@@ -256,5 +256,5 @@ def _policies(params: dict[str, t.Any]) -> claimed_offsets.Policies:
 
 def _is_settled(made: report.Report, path: str) -> bool:
     """Is there nothing new to report of a plan whose report is there?"""
-    there = None if made.findings else files.parsed_or_none(path, report.objections)
-    return there is not None and there.plan == made.plan
+    previous = None if made.findings else files.parsed_or_none(path, report.objections)
+    return previous is not None and previous.plan == made.plan
