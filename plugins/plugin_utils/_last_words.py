@@ -42,7 +42,7 @@ class LastWords:
         return [*filter(None, [first]), *more, *unverified, *self.run.committed.get("summary", ())]
 
     def verified(self) -> list[str]:
-        """What the verification has found, if it had anything to verify. A commit names the problems with what it leaves out."""
+        """What the verification has found, if anything was verified. A commit names the problems with what it leaves out."""
         verified = self._result("verify")
         notes = zip(verified.get("note_kinds", ()), verified.get("notes", ()), strict=True)
         return [
