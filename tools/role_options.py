@@ -224,16 +224,16 @@ def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
         yield variable, _of_role(f"{role}_{variable}", variable, option)
 
 
-def _short(option: Options, reference: str, name: str) -> Options:
-    """The option without its suboptions, and without all patterns that apply by default. reference: to what has them."""
+def _short(option: Options, place: str, name: str) -> Options:
+    """The option without its suboptions, and without all patterns that apply by default. place: what has them."""
     texts = [option["description"]] if isinstance(option["description"], str) else option["description"]
     if name in SUBOPTIONS:
         inside = ", ".join(f"C({key})" for key in option["suboptions"])
-        return {**option, "suboptions": {}, "description": [*texts, f"The suboptions {inside} are those of {reference}."]}
+        return {**option, "suboptions": {}, "description": [*texts, f"The suboptions {inside} are those of {place}."]}
     if name in ("exclude_group_patterns", "exclude_topic_patterns"):
         return {
             **option,
-            "description": [re.sub(r"^(The default .*) - C\(.*", rf"\1 - see {reference}.", text) for text in texts],
+            "description": [re.sub(r"^(The default .*) - C\(.*", rf"\1 - see {place}.", text) for text in texts],
         }
     return option
 
