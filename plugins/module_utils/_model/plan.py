@@ -67,6 +67,7 @@ class Evidence(t.NamedTuple):
 
 
 _NO_EVIDENCE = Evidence()
+_CHOSEN = Reason.EXPIRED, Reason.CAUGHT_UP  # of offsets that an option has chosen
 
 
 class Verification(t.NamedTuple):
@@ -132,7 +133,7 @@ class PlanEntry:
     @property
     def why_chosen(self) -> Reason | None:
         """Which records the source has lost where an option has chosen the offset: unconsumed ones, or all of them."""
-        return self.chosen or (self.reason if self.reason in (Reason.EXPIRED, Reason.CAUGHT_UP) else None)
+        return self.chosen or (self.reason if self.reason in _CHOSEN else None)
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
@@ -333,6 +334,8 @@ def _entry(row: t.Any, *, may_reset: bool) -> PlanEntry:
         raise ValueError(f"verdict {verdict.value} has a certificate, which only exact offsets have")
     if row.get("predicted", True) is not True:
         raise ValueError("predicted can only be true")
+    if "chosen" in row and row["chosen"] not in _CHOSEN:
+        raise ValueError("chosen can only be expired or caught_up")
     if not row["source"]:
         raise ValueError("there is no source position")
     entry = PlanEntry(

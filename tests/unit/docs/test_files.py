@@ -104,7 +104,9 @@ def with_offset(entry: plan.PlanEntry) -> plan.PlanEntry:
     return dataclasses.replace(entry, offset=None if has_none else entry.offset or 1)
 
 
-entries = st.lists(values(plan.PlanEntry, source=some(plan.SourcePosition)).map(with_offset), max_size=2).map(tuple)
+chosen = st.sampled_from([None, Reason.EXPIRED, Reason.CAUGHT_UP])
+its_entry = values(plan.PlanEntry, source=some(plan.SourcePosition), chosen=chosen).map(with_offset)
+entries = st.lists(its_entry, max_size=2).map(tuple)
 places = some(report.PartitionOffset)
 findings = st.lists(values(report.Finding, source=places, destination=places), max_size=2).map(tuple)
 lines = values(receipt.ReceiptEntry, stood=st.none() | some(int | None)).map(

@@ -181,6 +181,11 @@ def test_only_entries_of_which_records_are_lost_say_so(lost, row):
     assert from_json(text, "plan.json") == plan
 
 
+def test_an_option_has_chosen_an_offset_only_because_records_have_expired():
+    with pytest.raises(InvalidFile):
+        from_json(to_json(PLAN).replace('"chosen": "expired"', '"chosen": "recopied"'), "plan.json")
+
+
 def test_only_entries_that_are_predicted_say_so():
     rows = json.loads(to_json(PLAN))["entries"]
     assert [row["partition"] for row in rows if "predicted" in row] == [5]
