@@ -66,7 +66,7 @@ options:
     description:
       - What to do for a group that has members, or that belongs to Kafka Connect.
       - V(fail) removes or restores nothing at all, and fails.
-      - V(skip_group) leaves the group out.
+      - V(skip_group) leaves the group out. With O(receipt) and O(state=restored), it fails if the new group would go then.
     type: str
     choices: [fail, skip_group]
     default: fail
@@ -86,7 +86,7 @@ options:
       - With O(state=restored), what to do if the group exists again and has committed an offset after the one in
         O(removed).
       - V(fail) restores nothing at all, and fails.
-      - V(keep) leaves the group alone.
+      - V(keep) leaves the group alone, and fails as V(skip_group) of O(on_active_group) does.
       - V(rewind) commits the offset in O(removed). Records in between may be repeated.
       - With O(state=removed), what the commit has done with a new group that had committed an offset after the planned
         one. Set it as for M(streamshift.kafka.kafka_offset_commit). With V(keep), the old group of one that was left

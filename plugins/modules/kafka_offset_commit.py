@@ -95,8 +95,8 @@ options:
     description:
       - With O(state=rolled_back), path of the file of M(streamshift.kafka.kafka_group_removal), which need not exist. Set it to
         roll back a rename.
-      - The module then refuses to take offsets from a new group if its old group neither has any nor is in the file, because
-        no group would have them after that.
+      - The module then refuses to take offsets from a new group if its old group has none, or is in the file and was not made
+        again, because no group would have them after that. In check mode, it expects that removed groups are made again.
     type: path
   report:
     description:

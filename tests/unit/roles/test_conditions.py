@@ -117,6 +117,13 @@ def test_a_play_that_ignores_errors_does_not_read_back_what_was_not_committed(ru
     assert runs("roles/common/tasks/read_back.yml", name, **its) is not commit.get("failed", False)
 
 
+@pytest.mark.parametrize("restored", [{"skipped": True}, {"changed": True}, {"failed": True, "msg": "is in use"}])
+def test_a_play_that_ignores_errors_rolls_no_new_group_back_whose_old_one_has_not_come(runs, restored):
+    its = {"__common_restored": restored}
+    name = "Restore what was committed before"
+    assert runs("roles/common/tasks/rollback.yml", name, **its) is not restored.get("failed", False)
+
+
 @pytest.mark.parametrize(
     ("words", "has_failed", "moved"),
     [

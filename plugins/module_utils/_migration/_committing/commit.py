@@ -172,7 +172,8 @@ def roll_back(
 
     :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
     :param returned: the groups that a return has set at the source since, for messages.
-    :param gone: of a rename, the removed groups that can be made again; None does not look whether old groups are there.
+    :param gone: of a rename, the removed groups that nobody has made again, which a prediction expects to be made again before;
+        None does not look whether old groups are there.
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
@@ -192,7 +193,8 @@ def roll_back(
     wanted = {**lacking, **rollback.targets(entries, readings)}
     if gone is not None:
         taken = wanted.keys() & current.keys()
-        _check_old_groups([entry for entry in entries if entry.key in taken], gone, destination)
+        coming = gone if save is None else ()
+        _check_old_groups([entry for entry in entries if entry.key in taken], gone, coming, destination)
     restored = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, restored) if restored else {}
     notes = [
@@ -226,11 +228,19 @@ def roll_back(
     return dataclasses.replace(outcome, receipt=finished)
 
 
-def _check_old_groups(entries: t.Collection[ReceiptEntry], gone: t.Collection[str], destination: Connection) -> None:
-    """Raise Refused where a rollback of these entries would leave offsets to no group; gone: see roll_back()."""
+def _check_old_groups(
+    entries: t.Collection[ReceiptEntry],
+    gone: t.Collection[str],
+    coming: t.Collection[str],
+    destination: Connection,
+) -> None:
+    """Raise Refused where a rollback of these entries would leave offsets to no group.
+
+    gone: see roll_back(). A group of such a name may exist, but not with what was removed. coming: those that are made again.
+    """
     old = {origin.group for entry in entries for origin in entry.origins}.difference(gone)
     having = {name for name, reading in writing.read_named_groups(destination, old).items() if reading.offsets}
-    rollback.check_old_groups(entries, having.union(gone), str(destination))
+    rollback.check_old_groups(entries, having.union(coming), gone, str(destination))
 
 
 def _restore(

@@ -130,8 +130,8 @@ def _check_new_groups_go(
     names: t.Collection[str],
     cluster: Connection,
     options: RemovalOptions,
-) -> None:
-    """Raise Refused where the rollback would leave a new group: it would consume the same records as its old one.
+) -> list[ReceiptEntry]:
+    """What the rollback takes from new groups. Raises Refused where it would leave one, with the same records as its old one.
 
     gone: all removed groups. names: those of them that are made again.
     """
@@ -148,6 +148,7 @@ def _check_new_groups_go(
     kept = [entry for entry in receipt.entries if entry.key in alone and rollback.is_to_move(entry, current)]
     if kept:
         raise _beside_new_groups(kept, current, policies, cluster)
+    return [entry for entry in receipt.entries if entry.key in current.keys() & outcome.set.keys()]
 
 
 def _check_all_topics_go(
@@ -253,8 +254,7 @@ def restore_old_groups(
     removable.check_order(
         names, {group for group, reading in all_readings.items() if not reading.exists}, receipt, name
     )
-    if receipt is not None:
-        _check_new_groups_go(receipt, selection, gone, names, cluster, options)
+    taken = _check_new_groups_go(receipt, selection, gone, names, cluster, options) if receipt is not None else []
     readings = {group: reading for group, reading in all_readings.items() if group in names}
     current = commits_of(readings)
     recreated = removed.traits.recreated(identity.traits)
@@ -277,6 +277,8 @@ def restore_old_groups(
     busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}
     back = names - staying - busy.keys()
+    old = {origin.group for entry in taken for origin in entry.origins}
+    rollback.check_old_groups(taken, old - (names - back), gone, name)
     after = {key: target if key[0] in back else current.get(key) for key, target in was.items()}
     outcome = RemovalOutcome(
         sorted({group for group, _partition in wanted}),

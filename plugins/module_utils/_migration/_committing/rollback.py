@@ -168,10 +168,12 @@ def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], clu
     )
 
 
-def check_old_groups(entries: t.Iterable[ReceiptEntry], having: t.Container[str], cluster: str) -> None:
+def check_old_groups(
+    entries: t.Iterable[ReceiptEntry], having: t.Container[str], gone: t.Container[str], cluster: str
+) -> None:
     """Raise Refused where an offset would be taken from a new group, and its old group has none: nobody would have it then.
 
-    having: the old groups that have committed offsets, or get them back.
+    having: the old groups that have committed offsets, or get them back. gone: removed groups that were not made again.
     """
     lacking = values_by_key(
         (entry.group, origin.group)
@@ -179,18 +181,31 @@ def check_old_groups(entries: t.Iterable[ReceiptEntry], having: t.Container[str]
         for origin in entry.origins
         if origin.group not in having and origin.group != entry.group
     )
-    raise_any(
-        Refused(
-            f"the group got its offsets from {old}, which has none now: after a rollback, neither would have them",
-            cluster=cluster,
-            group=group,
-            why="they have expired, or it was removed, and removed.json does not have it",
-            remedy="if a rename has removed it, restore removed.json from history/ or from a backup. Otherwise leave it out of "
-            f"the rollback, and let the consumers go on as {visible_name(group)}",
-            kind=FailureKind.FILE_MISSING,
+    raise_any(_without_old(group, sorted({*names}), gone, cluster) for group, names in sorted(lacking.items()))
+
+
+def _without_old(group: str, names: list[str], gone: t.Container[str], cluster: str) -> Refused:
+    old = first_names(names, _GROUPS_SHOWN)
+    leave = f"leave it out of the rollback, and let the consumers go on as {visible_name(group)}"
+    kind = FailureKind.FILE_MISSING
+    lack = "which has none now"
+    why = "they have expired, or it was removed, and removed.json does not have it"
+    remedy = f"if a rename has removed it, restore removed.json from history/ or from a backup. Otherwise {leave}"
+    if all(name in gone for name in names):
+        kind = FailureKind.GROUP_IN_USE
+        lack = "which is not made again"
+        why = f"{old} is in use, or a policy keeps what it has committed since it was removed"
+        remedy = (
+            f"stop the consumers of {old}, and set {option_name('on_rewind')} to rewind and {option_name('on_advance')} to "
+            f"advance to replace what it has committed. Or {leave}"
         )
-        for group, names in sorted(lacking.items())
-        for old in [first_names(sorted({*names}), _GROUPS_SHOWN)]
+    return Refused(
+        f"the group got its offsets from {old}, {lack}: after a rollback, neither would have them",
+        cluster=cluster,
+        group=group,
+        why=why,
+        remedy=remedy,
+        kind=kind,
     )
 
 

@@ -344,6 +344,29 @@ def test_an_old_group_does_not_come_back_while_its_new_one_is_in_use(cluster):
         restore_old_groups(cluster.saved, None, HERE, skip, cluster.save, Receipt("id", (became("shipping", P0),)))
 
 
+@pytest.mark.parametrize(
+    ("stray", "policies"),
+    [({}, {"on_active_group": "skip_group"}), ({P0: CommittedOffset(50)}, {"on_rewind": "keep", "on_advance": "keep"})],
+    ids=["in use", "has committed"],
+)
+def test_a_new_group_does_not_go_while_its_old_one_exists_again_without_its_offsets(cluster, stray, policies):
+    """Somebody has started a forgotten consumer of the old name."""
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    receipt = Receipt("id", (became("billing", P0), became("billing", P1)))
+    cluster.groups["billing"] = dict(stray)
+    cluster.states = {} if stray else {"billing": "Stable"}
+    told = (
+        "new-billing: the group got its offsets from billing, which is not made again: .* Stop the consumers of billing"
+    )
+    cluster.done.clear()
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=told):
+            restore_old_groups(cluster.saved, None, HERE, dataclasses.replace(NOW, **policies), save, receipt)
+    with pytest.raises(Refused, match=told):  # it has come since
+        roll_back(receipt, None, HERE, CommitOptions(idle_wait=0), cluster.save, gone=cluster.saved.gone())
+    assert cluster.done == []
+
+
 def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
     remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     written = CommittedOffset(9)
