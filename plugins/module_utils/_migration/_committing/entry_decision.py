@@ -16,12 +16,13 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_of
 from ..._model.group_state import CommittedOffset, commit_text, same_commit
 from ..._model.option_names import at_destination, option_name, ways
-from ..._model.plan import PlanEntry
+from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import counted
-from ..._model.receipt import Pending, Receipt, ReceiptEntry
+from ..._model.receipt import Origin, Pending, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Verdict
+from ..._model.visible_text import visible_name
 from .conflicts import Commits, Target, Writes, entry_name, entry_refusal, kept_by_policy
 
 _SWAPPED = "at the destination, every group has gone further than the plan: source and destination may be swapped"
@@ -162,6 +163,8 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             remedy="find out who commits there, then plan again",
             kind=FailureKind.DESTINATION_CHANGED,
         )
+    if earlier is not None and not ground.one_cluster:
+        _check_same_sources(entry, earlier, ground.cluster)
     why = _SWAPPED if ground.goes_back else None
     if (
         earlier is not None
@@ -174,6 +177,32 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         return target
     ahead = 0 if commit is None else commit.offset - target.offset
     return LeftAlone(f"{kept}: {_skips(ahead)}" if ahead > 0 else kept)
+
+
+def _check_same_sources(entry: PlanEntry, earlier: ReceiptEntry, cluster: str) -> None:
+    """Raise Refused where an earlier run made the entry of what the plan knows nothing of: another group, or another topic."""
+    others = _names(earlier.source) - _names(entry.source)
+    if not others or not entry.source or not earlier.is_confirmed:
+        return
+    others_text, own = (", ".join(sorted(names)) for names in (others, _names(entry.source)))
+    raise entry_refusal(
+        entry.key,
+        f"the group got offset {commit_text(earlier.written)} from {others_text} {_when(earlier)}, and the plan has "
+        f"{commit_text(entry.target)} from {own} alone",
+        cluster,
+        remedy=ways(
+            ("group_map", f"give it another name by {option_name('group_map')}"),
+            ("", "plan all of them in one run, which sees what each has consumed"),
+            ("", "roll back the earlier run first"),
+        ),
+        kind=FailureKind.DESTINATION_CHANGED,
+        why="what the one has consumed, the other may not have",
+    )
+
+
+def _names(source: t.Iterable[Origin | SourcePosition]) -> set[str]:
+    """The groups of a source, each with its topic."""
+    return {f"{visible_name(at.group)} on {at.partition.topic}" for at in source}
 
 
 def _skips(ahead: int) -> str:

@@ -767,6 +767,32 @@ def test_a_reset_is_not_done_twice_where_a_consumer_that_nobody_sees_has_gone_on
     assert note.kind is NoteKind.MOVED_BACK and "billing orders-0 (up to 30 records)" in note.text
 
 
+def test_a_group_that_another_run_has_made_of_others_is_not_set_over_what_these_have_not_consumed(cluster):
+    """Two groups of the source get one name in two runs, or two topics do."""
+
+    def plan(offset: int, *sources: tuple[str, str], source_id: str = "onprem-id", expected: int | None = None) -> Plan:
+        positions = tuple(SourcePosition(group, TopicPartition(topic, 0), offset) for group, topic in sources)
+        seen = None if expected is None else CommittedOffset(expected)
+        moved = dataclasses.replace(entry("both", P0, offset, seen), source=positions)
+        return dataclasses.replace(only(moved), source_id=source_id)
+
+    first = "both-v1", "orders"
+    commit(plan(10, first), None, CLOUD, NOW, cluster.save)
+    for consumed in (10, 15):
+        cluster.groups["both"][P0] = CommittedOffset(consumed)
+        for other in (("both-v2", "orders"), ("both-v1", "visits")):
+            told = rf"got offset 10 from both-v1 on orders earlier, and the plan has 20 from {' on '.join(other)} alone"
+            with pytest.raises(Refused, match=told):
+                commit(plan(20, other, expected=consumed), cluster.saved, CLOUD, NOW, cluster.save)
+    together = plan(20, first, ("both-v2", "orders"), expected=15)
+    inside = plan(20, ("both", "orders"), source_id="cloud-id", expected=15)  # a reset
+    grown = plan(20, first, expected=15)
+    for allowed in (together, inside, grown):
+        assert set(commit(allowed, cluster.saved, CLOUD, NOW, None).set) == {("both", P0)}
+    roll_back(cluster.saved, None, CLOUD, REWIND, cluster.save)
+    assert set(commit(plan(20, ("both-v2", "orders")), cluster.saved, CLOUD, NOW, None).set) == {("both", P0)}
+
+
 @pytest.mark.parametrize(("protocol", "state"), [("consumer", "Empty"), ("consumer", "Stable"), ("", "Stable")])
 def test_a_group_that_has_or_had_members_and_consumed_since_is_left_alone_and_said(cluster, protocol, state):
     consumed_since(cluster, shipping=protocol)
