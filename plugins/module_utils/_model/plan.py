@@ -120,10 +120,14 @@ class PlanEntry:
     chosen: Reason | None = None
 
     @property
+    def is_own(self) -> bool:
+        """Whether the group gets no other one's offset. Inside one cluster, it is reset, or gets back what it had."""
+        return all((at.group, at.partition) == self.key for at in self.source)
+
+    @property
     def is_reset(self) -> bool:
         """Whether the group goes to an offset that was asked for, instead of getting that of another one."""
-        is_own = all((at.group, at.partition) == self.key for at in self.source)
-        return self.verdict is Verdict.REQUESTED and is_own
+        return self.verdict is Verdict.REQUESTED and self.is_own
 
     @property
     def is_chosen(self) -> bool:

@@ -129,7 +129,9 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     target, commit = entry.target, ground.current.get(entry.key)
     if target is None or same_commit(commit, target):
         return None
-    is_settled = earlier is not None and earlier.settles(entry, one_cluster=ground.one_cluster)
+    # Whoever restores a backup again wants what it has, whatever the group has consumed since.
+    is_restored = ground.one_cluster and entry.is_own and not entry.is_reset
+    is_settled = earlier is not None and not is_restored and earlier.settles(entry, one_cluster=ground.one_cluster)
     if earlier is not None and is_settled and commit is not None and _goes_on(entry, earlier, commit, target):
         # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
         had_members = entry.group in ground.joined or (ground.one_cluster and entry.is_reset)
@@ -137,7 +139,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
             return LeftAlone(line, has_consumed=True)
         return _unexplained(entry, target, commit, earlier, ground)
-    if earlier is not None and _vanished(earlier, ground.current):
+    if earlier is not None and not is_restored and _vanished(earlier, ground.current):
         return _again(entry, target, earlier, ground)
     if earlier is not None and is_settled and _moved_back(entry, earlier, commit):
         if ground.on_advance == OnAdvance.KEEP:
@@ -154,7 +156,10 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             kind=FailureKind.DESTINATION_CHANGED,
         )
     is_expected = (commit and commit[:2]) == (entry.expected and entry.expected[:2])  # whatever the leader epoch
-    if not is_expected and not (earlier is not None and same_commit(commit, earlier.written)):
+    is_known = earlier is not None and (
+        same_commit(commit, earlier.written) or (is_restored and earlier.explains(commit))
+    )
+    if not is_expected and not is_known:
         raise entry_refusal(
             entry.key,
             f"the committed offset{at_destination()} has changed since the plan was made: expected "

@@ -84,9 +84,8 @@ def entry(group: str, partition: TopicPartition, offset: int | None, expected: C
     verdict = more.pop("verdict", Verdict.BLOCKED if offset is None else Verdict.EXACT)
     evidence = Evidence(certificate=CertificateName.WHOLE_LOGS if verdict is Verdict.EXACT else None)
     more = {"evidence": evidence, **more}
-    return PlanEntry(
-        group, partition, offset, verdict, (SourcePosition(group, partition, 7),), expected=expected, **more
-    )
+    source = (SourcePosition(more.pop("origin", group), partition, 7),)
+    return PlanEntry(group, partition, offset, verdict, source, expected=expected, **more)
 
 
 PLAN = Plan(
@@ -270,7 +269,7 @@ def test_inside_one_cluster_a_rollback_leads_to_one_moment_also_where_the_last_r
 ):
     def run(offsets: dict[TopicPartition, int]) -> None:
         found = cluster.groups.get("billing", {})
-        entries = tuple(entry("billing", at, offset, found.get(at)) for at, offset in offsets.items())
+        entries = tuple(entry("billing", at, offset, found.get(at), origin="old") for at, offset in offsets.items())
         commit(
             dataclasses.replace(PLAN, source_id="cloud-id", entries=entries), cluster.saved, CLOUD, both, cluster.save
         )
@@ -353,8 +352,9 @@ def test_inside_one_cluster_a_killed_rollback_changes_nothing_of_where_the_next_
 
 
 def test_inside_one_cluster_a_run_that_only_adds_partitions_is_rolled_back_with_the_one_before(cluster):
-    completed = dataclasses.replace(PLAN, source_id="cloud-id")
-    begun = dataclasses.replace(completed, entries=(PLAN.entries[0],))
+    cloned = [dataclasses.replace(line, source=(SourcePosition("old", line.partition, 7),)) for line in PLAN.entries]
+    completed = dataclasses.replace(PLAN, source_id="cloud-id", entries=tuple(cloned))
+    begun = dataclasses.replace(completed, entries=completed.entries[:1])
     cluster.protocols["billing"] = "consumer"
     commit(begun, None, CLOUD, REWIND, cluster.save)
     cluster.groups["billing"][P0] = CommittedOffset(95)
@@ -762,7 +762,7 @@ def test_a_reset_is_not_done_twice_where_a_consumer_that_nobody_sees_has_gone_on
     cluster.groups["billing"][P0] = CommittedOffset(70)  # by assign()
     outcome = commit(plan, cluster.saved, CLOUD, REWIND, cluster.save)
     assert outcome.set == {} and "has consumed since: left at 70" in outcome.going_on["billing", P0]
-    merged = dataclasses.replace(reset, source=(SourcePosition("old", P0, 7),))
+    merged = entry("billing", P0, 40, CommittedOffset(90), verdict=Verdict.REQUESTED, origin="old")
     (note,) = commit(dataclasses.replace(plan, entries=(merged,)), cluster.saved, CLOUD, REWIND, None).notes
     assert note.kind is NoteKind.MOVED_BACK and "billing orders-0 (up to 30 records)" in note.text
 
@@ -791,6 +791,27 @@ def test_a_group_that_another_run_has_made_of_others_is_not_set_over_what_these_
         assert set(commit(allowed, cluster.saved, CLOUD, NOW, None).set) == {("both", P0)}
     roll_back(cluster.saved, None, CLOUD, REWIND, cluster.save)
     assert set(commit(plan(20, ("both-v2", "orders")), cluster.saved, CLOUD, NOW, None).set) == {("both", P0)}
+
+
+@pytest.mark.parametrize("now", [90, 30, None])
+def test_a_backup_that_is_restored_again_is_restored_as_the_first_time(cluster, now):
+    def restore(options):
+        # While the receipt explains what is there, the plan stays as it is, and so does what it has found.
+        found = None if now == 90 else cluster.groups.get("shipping", {}).get(P0)
+        plan = dataclasses.replace(only(entry("shipping", P0, 40, found)), source_id="cloud-id")
+        return commit(plan, cluster.saved, CLOUD, options, cluster.save)
+
+    restore(NOW)
+    cluster.protocols["shipping"] = "consumer"
+    cluster.groups["shipping"] = {} if now is None else {P0: CommittedOffset(now)}
+    options = dataclasses.replace(NOW, on_advance="fail")
+    if now is not None:
+        with pytest.raises(Refused, match=f"committed offset {now} would move .* to 40"):
+            restore(options)
+        options = dataclasses.replace(NOW, on_rewind="rewind")
+    assert set(restore(options).set) == {("shipping", P0)}
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups.get("shipping", {}).get(P0) == (None if now is None else CommittedOffset(now))
 
 
 @pytest.mark.parametrize(("protocol", "state"), [("consumer", "Empty"), ("consumer", "Stable"), ("", "Stable")])
