@@ -386,7 +386,7 @@ from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntrie
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import Module
-from ..module_utils._module.migration_directory import read_return, to_undo
+from ..module_utils._module.migration_directory import is_in_return, read_return, to_undo
 from ..module_utils._module.objections import read_objections
 
 
@@ -487,6 +487,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 int(time.time()),
                 selection,
                 verified.look,
+                is_in_return(path),
             )
             standing = outcome.standing(made.entries)
             costs = summaries.costs(made, standing, outcome.after, verified.absent)

@@ -126,14 +126,15 @@ class ReceiptEntry(t.NamedTuple):
             return self.written
         return min(self.written, self.after, key=lambda commit: commit.offset)
 
-    def is_replaced(self, current: CommittedOffset | None, *, one_cluster: bool) -> bool:
+    def is_replaced(self, current: CommittedOffset | None, *, undoes_last: bool) -> bool:
         """Has somebody committed this instead of `before`, and perhaps before any write, as none was read back?
 
-        one_cluster: runs that have nothing to do with each other share the receipt, so what a group has committed between
-        two of them was there before the later one. What has expired since is not replaced.
+        undoes_last: whether a rollback leads to right before the last run, as inside one cluster, where runs that have nothing
+        to do with each other share the receipt, and for returns, between which a group has consumed where they lead. So what it
+        has committed between two of them was there before the later one. What has expired since is not replaced.
         """
         is_known = self.after is not None or self.pending is Pending.ROLLBACK
-        if current is None or (is_known and not one_cluster):
+        if current is None or (is_known and not undoes_last):
             return False
         return current[:2] not in (known and known[:2] for known in (self.before, self.written, self.after))
 

@@ -235,6 +235,12 @@ def read_return(directory: str) -> receipt.Receipt | None:
     return dataclasses.replace(found, entries=tuple(is_over))
 
 
+def is_in_return(path: str) -> bool:
+    """Is this file one of a return, whose directory is in that of the migration?"""
+    above, name = os.path.split(os.path.dirname(files.absolute(path)))
+    return name == "return" and any(os.path.exists(os.path.join(above, its)) for its in ("receipt.json", "plan.json"))
+
+
 def to_undo(
     selection: Selection | None, written: receipt.Receipt | None, path: str | None
 ) -> tuple[Selection | None, list[Note]]:

@@ -24,6 +24,7 @@ from ._report.occasion import Occasion
 from ._report.page import html_page
 from ._report.story import story
 from ._report.ticket import markdown
+from .migration_directory import is_in_return
 from .results import note_results
 from .run_outcome import RunOutcome
 
@@ -114,8 +115,7 @@ def _in_one_line(message: t.Any) -> str:
 
 def is_of_return(params: dict[str, t.Any]) -> bool:
     """Whether the run returns groups, or rolls a return back: the files of that are in the directory of the migration."""
-    above, name = os.path.split(files.absolute(params["directory"]))
-    return params["returns"] or (name == "return" and os.path.exists(os.path.join(above, "receipt.json")))
+    return params["returns"] or is_in_return(os.path.join(params["directory"], "receipt.json"))
 
 
 def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:

@@ -42,6 +42,7 @@ def commit(
     now: int | None = None,
     selection: Selection | None = None,
     earlier: EarlierLook = NOT_LOOKED,
+    returns: bool = False,
 ) -> CommitOutcome:
     """Commit the plan's offsets and read them back.
 
@@ -52,6 +53,7 @@ def commit(
     :param now: Unix time in seconds, for the receipt; None notes none.
     :param selection: the groups and topics that are meant; the plan must have no others. None for whatever it has.
     :param earlier: how both clusters were seen when the plan was verified, from when on idle_wait counts.
+    :param returns: whether groups are returned to where they were once.
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
@@ -86,6 +88,7 @@ def commit(
         now,
         logs,
         one_cluster=plan.is_within_one_cluster,
+        returns=returns,
         predicts=save is None,
     )
     written_notes = producers.before(decided.may_start)

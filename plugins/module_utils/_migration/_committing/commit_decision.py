@@ -74,13 +74,14 @@ def decide_commit(
     logs: t.Mapping[str, t.Sequence[LogRange | None]],
     *,
     one_cluster: bool,
+    returns: bool,
     predicts: bool,
 ) -> CommitDecision:
     """What is written of these entries. logs: of the destination, as they were learned a moment ago, by topic and partition.
 
-    earlier: how its groups were seen before. one_cluster: whether it is the source as well. predicts: topics that a promotion
-    would make are not there yet. The last request is the last look at the destination's groups, because what is committed after
-    it is overwritten, while the source is looked at once more after the last write.
+    earlier: how its groups were seen before. one_cluster: whether it is the source as well. returns: see commit(). predicts:
+    topics that a promotion would make are not there yet. The last request is the last look at the destination's groups, because
+    what is committed after it is overwritten, while the source is looked at once more after the last write.
 
     Raises whatever commit() raises before its first write.
     """
@@ -135,7 +136,7 @@ def decide_commit(
         found=found,
         concerned={*concerned, *remade, *allowed.set},
         receipt_entries=conflicts.receipt_entries(
-            entries, allowed.set, standing.current, known, now, one_cluster=one_cluster
+            entries, allowed.set, standing.current, known, now, undoes_last=one_cluster or returns
         ),
         planned=allowed,
         may_start={key for key in may_start if key[0] not in skipped},

@@ -135,16 +135,16 @@ def receipt_entries(
     receipt: Receipt,
     now: int | None,
     *,
-    one_cluster: bool,
+    undoes_last: bool,
 ) -> list[ReceiptEntry]:
     """The receipt's entries before a commit: the earliest `before` of what is still written, and what was read back of that.
 
     entries: of the plan, which says what each was made from. writes: what of these is written. now: Unix time in seconds.
-    one_cluster: see ReceiptEntry.is_replaced().
+    undoes_last: see ReceiptEntry.is_replaced().
     """
     standing = {entry.key: entry for entry in receipt.entries if entry.written is not None}
-    replaced = {key for key, entry in standing.items() if entry.is_replaced(current.get(key), one_cluster=one_cluster)}
-    if one_cluster:  # a group goes back to one moment
+    replaced = {key for key, entry in standing.items() if entry.is_replaced(current.get(key), undoes_last=undoes_last)}
+    if undoes_last:  # a group goes back to one moment
         gone_on = {group for group, _partition in replaced}
         replaced = {
             key
@@ -169,7 +169,7 @@ def receipt_entries(
         source = tuple(Origin(position.group, position.partition) for position in entry.source)
         stood = tuple(position.offset for position in entry.source)
         result.append(ReceiptEntry(*entry.key, before, entry.target, after, source, now, pending, stood))
-    if one_cluster:  # with what the run leaves as it is in its topics
+    if undoes_last:  # with what the run leaves as it is in its topics
         result += [
             standing[group, partition]._replace(before=current.get((group, partition)))
             for group, partition in sorted(replaced)

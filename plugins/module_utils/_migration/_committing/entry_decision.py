@@ -174,7 +174,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     if (
         earlier is not None
         and earlier.written == target
-        and (earlier.pending is Pending.ROLLBACK or earlier.is_replaced(commit, one_cluster=False))
+        and (earlier.pending is Pending.ROLLBACK or earlier.is_replaced(commit, undoes_last=False))
     ):
         why = _KILLED
     kept = kept_by_policy(entry.key, commit, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)

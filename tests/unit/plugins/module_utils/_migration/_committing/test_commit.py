@@ -289,6 +289,23 @@ def test_inside_one_cluster_a_rollback_leads_to_one_moment_also_where_the_last_r
     assert cluster.groups == {"billing": right_before}
 
 
+@pytest.mark.parametrize(("returns", "back"), [(True, 60), (False, 10)])
+def test_the_rollback_of_a_second_return_leads_to_what_the_group_has_consumed_since_the_first(cluster, returns, back):
+    def run(offset: int, found: int, stood: int, save: t.Any = cluster.save) -> None:
+        (line,) = only(entry("billing", P1, offset, CommittedOffset(found))).entries
+        plan = only(dataclasses.replace(line, source=(SourcePosition("billing", P1, stood),)))
+        commit(plan, cluster.saved, CLOUD, NOW, save, returns=returns)
+
+    cluster.groups = {"billing": {P1: CommittedOffset(10)}}
+    cluster.protocols["billing"] = "consumer"
+    run(20, 10, 7)
+    run(30, 20, 8)  # in rounds, for example
+    cluster.groups["billing"][P1] = CommittedOffset(60)
+    run(90, 60, 80)
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups == {"billing": {P1: CommittedOffset(back)}}
+
+
 def test_who_would_go_back_after_a_rollback_that_was_killed_before_its_first_write_is_told_of_it(migrated):
     migrated.protocols["shipping"] = "consumer"
     migrated.groups["shipping"][P0] = CommittedOffset(95)

@@ -293,7 +293,7 @@ def test_a_refusal_names_the_option_that_allows_it():
 )
 def test_what_stood_there_before_is_in_the_receipt(known, found, before, after):
     current = {} if found is None else {KEY: at(found)}
-    entries = conflicts.receipt_entries([entry(70)], {KEY}, current, known, 5, one_cluster=False)
+    entries = conflicts.receipt_entries([entry(70)], {KEY}, current, known, 5, undoes_last=False)
     assert entries == [
         ReceiptEntry(*KEY, at(before), at(70), at(after), (Origin(*KEY),), time=5, pending=Pending.COMMIT, stood=(41,))
     ]
