@@ -71,8 +71,10 @@ class Snapshot:
         return topics.union(self.left_out_names, (group.name for group in self.groups))
 
     def digest(self) -> str:
-        """A name for what groups have committed and where, the same for the same content."""
-        text = to_json(dataclasses.replace(self, traits=NO_TRAITS, left_out=(), left_out_names=()))
+        """A name for what groups have committed and where, the same for the same content. Groups without any are no matter."""
+        holding = {entry.group for entry in self.entries} | {transaction.group for transaction in self.open}
+        groups = tuple(group for group in self.groups if group.name in holding)
+        text = to_json(dataclasses.replace(self, groups=groups, traits=NO_TRAITS, left_out=(), left_out_names=()))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

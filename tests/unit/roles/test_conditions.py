@@ -117,6 +117,25 @@ def test_a_play_that_ignores_errors_does_not_read_back_what_was_not_committed(ru
     assert runs("roles/common/tasks/read_back.yml", name, **its) is not commit.get("failed", False)
 
 
+@pytest.mark.parametrize(
+    ("phase", "policy", "snapshot"),
+    [
+        ("plan", "fail", "warn"),
+        ("apply", "fail", "fail"),
+        ("apply", "skip_group", "warn"),
+        (None, "skip_group", "skip_group"),
+    ],
+)
+@pytest.mark.parametrize(("role", "task"), [("group_migration", "migrate"), ("group_clone", "clone")])
+def test_a_plan_is_applied_to_a_snapshot_with_the_groups_in_use_that_its_commit_leaves_out(
+    role, task, phase, policy, snapshot
+):
+    variables = named(f"roles/{role}/tasks/{task}.yml", task.capitalize())["vars"]
+    expression = variables["_common_snapshot_options"]["on_active_group"].strip("{} ")
+    its = {f"{role}_phase": phase or task, f"{role}_on_active_source": policy}
+    assert evaluated(expression, **its, __group_migration_policies={"on_active_source": policy}) == snapshot
+
+
 @pytest.mark.parametrize("restored", [{"skipped": True}, {"changed": True}, {"failed": True, "msg": "is in use"}])
 def test_a_play_that_ignores_errors_rolls_no_new_group_back_whose_old_one_has_not_come(runs, restored):
     its = {"__common_restored": restored}
