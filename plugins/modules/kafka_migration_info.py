@@ -269,7 +269,7 @@ from ..module_utils._model.written import NOTHING_WRITTEN
 from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import Module
-from ..module_utils._module.migration_directory import to_undo
+from ..module_utils._module.migration_directory import read_migrated, to_undo
 from ..module_utils._module.results import note_results
 
 _File = t.TypeVar("_File")
@@ -343,7 +343,7 @@ def _turned_round(
     path = params["returns"]
     if path is None:
         return None, None, []
-    migrated = files.parsed_required(path, receipt.from_json, "receipt", None)
+    migrated = read_migrated(path)
     source, asked = str(options.connection(params, "source")), options.selection(params)
     meant, notes = to_undo(asked, migrated, path)
     if meant is None or not (meant.groups or meant.group_patterns):  # a return of nothing is none

@@ -235,6 +235,15 @@ def read_return(directory: str) -> receipt.Receipt | None:
     return dataclasses.replace(found, entries=tuple(is_over))
 
 
+def read_migrated(path: str) -> receipt.Receipt:
+    """This receipt of a migration, also with what its runs have found as it had to be. Raises InvalidFile."""
+    found = None
+    if os.path.basename(path) == "receipt.json":
+        with contextlib.suppress(InvalidFile):  # the receipt is enough
+            found = read_directory(os.path.dirname(path)).receipt
+    return found if found and found.entries else files.parsed_required(path, receipt.from_json, "receipt", None)
+
+
 def is_in_return(path: str) -> bool:
     """Is this file one of a return, whose directory is in that of the migration?"""
     above, name = os.path.split(os.path.dirname(files.absolute(path)))

@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.migration_directory import (
     read_directory,
+    read_migrated,
     read_return,
     to_undo,
 )
@@ -252,10 +253,20 @@ def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_r
     its = {its.group: its for its in groups_of(read_directory(str(tmp_path)))}
     assert {group: files.written[0].written for group, files in its.items()} == {"billing": AT_40, "shop": AT_40}
     assert its["billing"].source == {("billing", ORDERS): 40}
+    # A return takes it back with the others, whether any of them was written or not.
+    assert {line.group for line in read_migrated(str(tmp_path / "receipt.json")).entries} == {"billing", "shop"}
+    written_in(tmp_path, "audit")
+    assert {line.group for line in read_migrated(str(tmp_path / "receipt.json")).entries} == {
+        "audit",
+        "billing",
+        "shop",
+    }
     # One whose plan was never carried out is not.
     (tmp_path / "b").mkdir()
     run_in(tmp_path / "b", "plan", 1000, "billing")
     assert not groups_of(read_directory(str(tmp_path / "b")))[0].written
+    with pytest.raises(InvalidFile, match="there is no receipt file"):
+        read_migrated(str(tmp_path / "b" / "receipt.json"))
 
 
 def test_a_group_goes_on_from_where_its_last_migration_has_found_it(tmp_path):
