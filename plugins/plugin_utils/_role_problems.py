@@ -57,7 +57,7 @@ def nameless(given: Given) -> Lines:
     if not given.get("directory"):
         name = f"{given.name}_directory"
         yield f"{name} is empty. Name the directory of this migration's files, or leave the variable out."
-    if given.get("backup") == "":
+    if given.get("backup", "not given") in ("", None):
         yield f"{given.name}_backup is empty. Name the file, or leave the variable out."
 
 

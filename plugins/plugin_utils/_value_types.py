@@ -73,12 +73,15 @@ def unknown_keys(place: str, keys: t.Iterable[object], known: t.Collection[str])
 
 
 def of_no_value(option: Option, place: str) -> Lines:
-    """A line where Ansible's own check takes null for nothing: for a list, and beside a default for all but texts."""
+    """A line where Ansible's own check takes null for nothing: for a list, and where there is a default, but for texts.
+
+    The default of seconds and of a choice may be another one in each phase, and then no specification has it.
+    """
     kind, choices = option.get("type", "str"), " or ".join(map(str, option.get("choices", ())))
     give = f"Give {choices}" if choices and kind == "str" else _WANTED[kind][1] if kind in _WANTED else ""
     if kind in _EMPTY:
         give = f"Give a {_EMPTY[kind]}"
-    if give and (kind == "list" or option.get("default") is not None):
+    if give and (kind in ("list", "float") or choices or option.get("default") is not None):
         yield f"{place} has no value. {give}, or leave it out."
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import yaml
+from jinja2 import Environment
 
 from tools import role_options
 
@@ -24,6 +25,30 @@ def test_every_variable_is_used(role):
     )
     shared = {f"{role}_{name}" for name in role_options.read_for_all()}
     assert [name for name in specified(role) if name not in tasks and name not in shared] == []
+
+
+OMITTED = object()
+CUT_OVER = {"group_migration_phase": "cut_over", "__mirror_maker_group_sync_cut_over": True}
+
+
+@pytest.mark.parametrize(
+    ("role", "variable", "read_by", "omitted", "value"),
+    [
+        ("group_clone", "backup", "has_backup", False, "b.json"),
+        ("group_migration", "backup", "has_backup", False, "b.json"),
+        ("group_migration", "wait_for_replication", "wait", 60, 0),
+        ("mirror_maker_group_sync", "wait_for_replication", "wait", 60, 0),
+        ("mirror_maker_group_sync", "verify", "verify", "anchors", "none"),
+    ],
+)
+def test_a_variable_that_a_play_omits_is_not_given(role, variable, read_by, omitted, value):
+    expression = yaml.safe_load((ROOT / f"roles/{role}/vars/main.yml").read_text())[f"__{role}_{read_by}"].strip("{} ")
+    environment = Environment(autoescape=False)
+    environment.filters["ternary"] = lambda is_so, one, other: one if is_so else other
+    of = environment.compile_expression(expression)
+    name = f"{role}_{variable}"
+    assert of(omit=OMITTED, **CUT_OVER) == of(omit=OMITTED, **CUT_OVER, **{name: OMITTED}) == omitted
+    assert of(omit=OMITTED, **CUT_OVER, **{name: value}) == (True if variable == "backup" else value)
 
 
 def test_no_loop_takes_the_item_of_whoever_includes_the_role_in_a_loop():

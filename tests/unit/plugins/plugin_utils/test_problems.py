@@ -491,6 +491,10 @@ def test_what_has_another_value_than_its_default_is_known():
         ({"spark": None}, "group_migration_spark has no value. Give a dictionary, such as {}, or leave it out."),
         ({"write_report": None}, "group_migration_write_report has no value. Give true or false, or leave it out."),
         ({"idle_wait": None}, "group_migration_idle_wait has no value. Give a number, or leave it out."),
+        (
+            {"wait_for_replication": None},
+            "group_migration_wait_for_replication has no value. Give a number, or leave it out.",
+        ),
         ({"idle_wait": "soon"}, "group_migration_idle_wait is soon. Give a number."),
         ({"write_report": "perhaps"}, "group_migration_write_report is perhaps. Give true or false."),
         ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary with master, "),

@@ -93,8 +93,9 @@ def phase(role):
             for role in ROLES
         ),
         *(
-            (role, {"backup": ""}, [{"backup": "x"}], "backup is empty. Name the file, or leave the variable out.")
+            (role, {"backup": none}, [{"backup": "x"}], "backup is empty. Name the file, or leave the variable out.")
             for role in (MIGRATION, CLONE)
+            for none in ("", None)
         ),
         *(
             (role, {"keep_history": -1}, [{"keep_history": 0}], "keep_history is -1. Give 0 or more.")
@@ -195,7 +196,7 @@ def phase(role):
             (
                 MIGRATION,
                 {"phase": phase, "backup": "x.json"},
-                [{"phase": "plan"}, {"phase": "apply"}, {"phase": "migrate"}, {"backup": None}],
+                [{"phase": "plan"}, {"phase": "apply"}, {"phase": "migrate"}],
                 f"backup is what groups had committed once, and the phase {phase} is about what they commit now. Set",
             )
             for phase in ("sync", "cut_over")
@@ -204,7 +205,7 @@ def phase(role):
             (
                 MIGRATION,
                 {**its, "backup": "x.json"},
-                [{"phase": "migrate", "return": False}, {"backup": None}],
+                [{"phase": "migrate", "return": False}],
                 "backup is what groups had committed once, and a return is about what they commit now. Leave the backup out.",
             )
             for its in (
