@@ -11,32 +11,43 @@ from .._model.errors import Refused
 from .._model.failure_kinds import FailureKind
 from .._model.mapping import Mapping
 from .._model.option_names import option_name, ways
-from .._model.progress import first_of
+from .._model.progress import first_names, first_of
 from .drafts import Draft
 
 _NAMED = 3  # groups and topics that the message names
 
 
 def check_nothing_stays(
-    drafts: t.Iterable[Draft], is_one_cluster: bool, source: Connection, destination: Connection
+    drafts: t.Iterable[Draft],
+    is_one_cluster: bool,
+    source: Connection,
+    destination: Connection,
+    gone: t.Container[str] = (),
 ) -> None:
     """Raise Refused when both clusters are one, and a group would keep both its name and its topic.
 
     is_one_cluster: of clusters.are_one(), because two names, or two addresses, of one cluster would otherwise pass for a
-    migration that does nothing.
+    migration that does nothing. gone: groups that earlier runs have removed, which patterns select all the same.
     """
     if not is_one_cluster:
         return
     same = {
-        f"group {draft.source_group} on topic {draft.source_partition.topic}"
+        (draft.source_group, draft.source_partition.topic)
         for draft in drafts
         if (draft.group, draft.partition.topic) == (draft.source_group, draft.source_partition.topic)
     }
     if same:
+        texts = [f"group {group} on topic {topic}" for group, topic in sorted(same)]
+        why = "their brokers have the same addresses, or their topics the same ids and logs"
+        without = ""
+        if removed := sorted({group for group, _topic in same if group in gone}):
+            why = f"removed.json says that an earlier run has removed {first_names(removed, _NAMED)}"
+            without = f"leave what was removed out by {option_name('exclude_group_patterns')}"
         raise Refused(
-            f"{source} and {destination} are one cluster, and nothing would change for {first_of(sorted(same), _NAMED)}",
-            why="their brokers have the same addresses, or their topics the same ids and logs",
+            f"{source} and {destination} are one cluster, and nothing would change for {first_of(texts, _NAMED)}",
+            why=why,
             remedy=ways(
+                *([("exclude_group_patterns", without)] if without else []),
                 ("", "if two clusters are meant, correct bootstrap_servers of one of them"),
                 ("group_map", f"give every group another name by {option_name('group_map')}"),
                 ("topic_map", f"give its topics other names by {option_name('topic_map')}"),

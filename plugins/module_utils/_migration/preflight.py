@@ -102,7 +102,7 @@ def look(
         # Without these groups it is not known what the rules fit, and the problems say why.
         if wanted and not any(isinstance(problem, NotAuthorized) for problem in problems):
             check_rules_fit(wanted, mapping, one_cluster, destination)
-        check_nothing_stays(wanted, one_cluster, source, destination)
+        check_nothing_stays(wanted, one_cluster, source, destination, removed.gone() if removed else ())
     except Refused as exc:
         problems.append(exc)
     if not wanted and not one_cluster:

@@ -30,5 +30,11 @@ def test_one_that_stays_as_it_is_is_named():
         assert word in str(refused.value)
 
 
+def test_one_that_an_earlier_rename_has_removed_is_told_as_that():
+    told = r"removed.json says that an earlier run has removed billing\. Leave what was removed out by exclude_group_patterns"
+    with pytest.raises(Refused, match=told):
+        check_nothing_stays([draft(*SOURCE)], True, TWIN, ONPREM, {"billing"})
+
+
 def test_two_clusters_may_have_equal_names():
     check_nothing_stays([draft(*SOURCE)], False, TWIN, ONPREM)
