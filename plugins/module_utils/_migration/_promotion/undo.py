@@ -12,7 +12,7 @@ from ..._control.acl_requests import create_acls, delete_acls, list_acls, missin
 from ..._control.configs import alter_topic_configs
 from ..._control.deletion import delete_topics
 from ..._control.permissions import missing_topic_acls
-from ..._model.acls import Acl, acls_text
+from ..._model.acls import ALLOW, DENY, Acl, acls_text
 from ..._model.connection import Connection
 from ..._model.errors import NotAuthorized
 from ..._model.new_topics import is_same_value
@@ -60,7 +60,7 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     try:
         back = _topics_back(destination, receipt, remove_created)
     except NotAuthorized as exc:
-        if not (created_acls or deleted_acls):
+        if not _may_let_in(destination, created_acls, deleted_acls):
             raise
         notes = [Note(NoteKind.TOPIC_STAYS, f"The topics go back after the ACLs. Before that, this user {exc.what}.")]
         back = Undo({}, (), (), {}, {}, dataclasses.replace(receipt, acls={}), (), is_partial=True)
@@ -148,6 +148,12 @@ def _acls_back(
     if created or deleted:
         topic_making.ChangeObjections(missing_cluster_acls(destination, "ALTER")).check(destination, "")
     return created, deleted
+
+
+def _may_let_in(destination: Connection, created: t.Iterable[Acl], deleted: t.Collection[Acl]) -> bool:
+    """May these changes of ACLs give a user access that it lacks now?"""
+    gives = {acl.permission for acl in created} & {ALLOW} or {acl.permission for acl in deleted} & {DENY}
+    return bool(gives) or (bool(deleted) and survey.may_be_open(destination, deleted))
 
 
 def _kept_partitions(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> TopicReceipt:

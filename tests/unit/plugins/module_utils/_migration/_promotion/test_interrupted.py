@@ -274,16 +274,23 @@ REFUSED = {"old": Refusal("TOPIC_AUTHORIZATION_FAILED", "denied")}
 def test_a_rollback_names_the_acls_that_it_needs_before_it_changes_anything(
     clusters, monkeypatch, place, name, answer, needed
 ):
-    """Unless the ACLs go back first, which may give them."""
+    """Unless the ACLs go back first, which may give them: as they were, or where brokers let everybody in without any."""
     run = Run(clusters[1])
     run.promote()
     monkeypatch.setattr(place, name, lambda *_given: answer)
+    receipt = run.receipt()
+    added = dataclasses.replace(
+        receipt, acls={acl: was_there for acl, was_there in receipt.acls.items() if not was_there}
+    )
+    assert set() != added.acls.keys() != receipt.acls.keys()
     if not needed.startswith("CLUSTER"):
-        undone = undo.plan_undo(DESTINATION, run.receipt(), True)
-        assert undone.is_partial and f"Before that, this user needs ACL {needed}." in undone.notes[0].text
-        monkeypatch.setattr(undo, "_acls_back", lambda *_given: ((), ()))
+        for noted, is_open in ((receipt, False), (added, True)):
+            monkeypatch.setattr(undo.survey, "may_be_open", lambda *_given, is_open=is_open: is_open)
+            undone = undo.plan_undo(DESTINATION, noted, True)
+            assert undone.is_partial and f"Before that, this user needs ACL {needed}." in undone.notes[0].text
+        monkeypatch.setattr(undo.survey, "may_be_open", lambda *_given: False)
     with pytest.raises(NotAuthorized, match=f"needs ACL {needed}"):
-        undo.plan_undo(DESTINATION, run.receipt(), True)
+        undo.plan_undo(DESTINATION, added, True)
 
 
 def test_repeated_promotions_keep_what_stood_there_first(clusters):
