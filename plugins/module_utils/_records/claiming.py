@@ -58,8 +58,8 @@ def claim(
 
     ranges: all of the copy, also those without anything to copy, of which another run may see it otherwise. decide: what is
     claimed, from what was kept, or that nothing is, which is the result then; it is called when nobody else writes to the
-    destination under this name any more, and may raise. Raises as Transactions does, and Locked where yet another run has
-    come between.
+    destination under this name any more, and may raise. Raises as Transactions does, and Locked, or what taken_over()
+    says, where yet another run has come between.
 
     Two runs that claim at the same moment may fence each other, each on some transactional ids. Then each finds claims of both,
     and the one that was started later tries again, until the other one gives up. If it has ended, the other one tries

@@ -42,7 +42,7 @@ _READ = {
 }
 # Which setting of a topic a batch exceeds that its broker refuses with this error.
 _EXCEEDED = {KafkaError.MSG_SIZE_TOO_LARGE: "max.message.bytes", KafkaError.RECORD_LIST_TOO_LARGE: "segment.bytes"}
-_COMPRESSION = {"compression.type", "compression.codec"}
+COMPRESSION = {"compression.type", "compression.codec"}
 # Every client reads gzip. What fits with zstd alone was written with zstd, so that its consumers read that.
 _CODECS: t.Sequence[t.Mapping[str, str]] = ({}, {"compression.type": "gzip"}, {"compression.type": "zstd"})
 _NEVER = 1 << 63
@@ -58,7 +58,7 @@ def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]
     from then on, all are. Raises Locked where another run has the copy, Refused where its progress is gone, or for a record
     that is too large in any way: no attempt may follow then. Raises other MigrationErrors as well.
     """
-    codecs: t.Sequence[t.Mapping[str, str]] = ({},) if _COMPRESSION & destination.client_config.keys() else _CODECS
+    codecs: t.Sequence[t.Mapping[str, str]] = ({},) if COMPRESSION & destination.client_config.keys() else _CODECS
     for codec in codecs[:-1]:
         try:
             return _copied(source, destination, jobs, codec)

@@ -196,7 +196,9 @@ def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommit
     lost, said, done = max(0, backlog_range.start - offset), [], backlog_range.done
     if lost:
         said.append(f"{lost:,} offsets from {offset} on had left the source's log before the copy")
-    if done is not None and (expired := min(done.expired, backlog_range.end - offset)) > 0:
+    copied = 0 if done is None else max(0, done.records - (place - backlog_range.begin))  # from there on, at least
+    still = backlog_range.end - max(offset, backlog_range.start) - copied
+    if done is not None and (expired := min(done.expired, still)) > 0:
         lost += expired
         said.append(f"up to {expired:,} offsets left it during the copy, before they were copied")
     # Not each offset need be a record.

@@ -23,6 +23,7 @@ from ..._model.option_names import option_name, path_option
 from ..._model.plan import Plan
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
+from ..._records.record_copy import COMPRESSION
 from ..._records.transactions import TRANSACTION_SECONDS
 from ..._spark.session import obstacle
 from .. import topic_making
@@ -258,7 +259,8 @@ def check_room(
 ) -> None:
     """Raise BrokerError where the destination's disks are too small for all replicas, as far as brokers tell.
 
-    Records that are compressed at the source may need more.
+    Records that are compressed at the source may need more. Where the copy compresses them, nobody knows how much less they
+    need: then only one replica counts.
     """
     room = storage.usable_bytes(destination)
     if room is None:
@@ -268,13 +270,16 @@ def check_room(
         topic.name: topic.created.replication_factor if topic.created else layouts[topic.name].replicas
         for topic in backlog.topics
     }
-    known = sizes(backlog, source, bounds)
-    needed = sum((known[each.source] or 0) * replicas[each.destination.topic] for each in backlog.ranges)
+    compresses = bool(COMPRESSION & destination.client_config.keys())
+    known, factors = sizes(backlog, source, bounds), dict.fromkeys(replicas, 1) if compresses else replicas
+    needed = sum((known[each.source] or 0) * factors[each.destination.topic] for each in backlog.ranges)
     if needed > sum(room.values()):
         raise BrokerError(
-            f"about {needed >> 20} MB are to be copied, all replicas together, and {sum(room.values()) >> 20} MB are free",
+            f"about {needed >> 20} MB are to be copied, {'' if compresses else 'all replicas together, '}and "
+            f"{sum(room.values()) >> 20} MB are free",
             cluster=str(destination),
-            remedy="free space on the brokers' disks, or copy fewer topics",
+            remedy="free space on the brokers' disks, copy fewer topics, or compress what is copied by compression.type in "
+            "client_config of the destination",
             kind=FailureKind.DISK_FULL,
         )
 

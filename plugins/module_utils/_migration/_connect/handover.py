@@ -254,14 +254,17 @@ def _after(
             t.assert_never(on_rewind)
     partition = doubtful[0]
     what, why = "is stored already", "whatever MirrorMaker 2 has copied after Replicator's position would be recopied"
+    remedy = f"set {option_name('on_rewind')} to keep what is stored, or to rewind where it is wrong"
     if partition in set_back:
         what = "is stored instead of what an earlier hand-over has stored"
         why = "what MirrorMaker 2 was set back to copy again would be left out"
+        again = "to rewind to store Replicator's position again"
+        remedy = f"set {option_name('on_rewind')} to keep to let it copy that again, or {again}"
     raise Refused(
         f"{partition}: {stored.get(partition, 'nothing')} {what}, and Replicator has copied up to {offsets[partition]}"
         + (f" ({len(doubtful):,} partitions differ)" if doubtful[1:] else ""),
         why=why,
-        remedy=f"set {option_name('on_rewind')} to keep what is stored, or to rewind where it is wrong",
+        remedy=remedy,
         kind=FailureKind.POSITIONS_MOVED,
     )
 

@@ -59,9 +59,11 @@ def test_a_group_stands_where_its_first_record_was_copied_to(offset, place):
     assert entry.reason == ("expired" if offset < 20 else None)
 
 
-@pytest.mark.parametrize("offset, lost", [(5, 15 + 8), (20, 8), (55, 5), (60, 0)])
+@pytest.mark.parametrize("offset, lost", [(5, 15 + 8), (20, 8), (30, 6), (55, 0), (60, 0)])
 def test_what_expires_during_the_copy_is_lost_to_each_group_that_may_have_needed_it(offset, lost):
-    (entry,) = copy_entries(backlog(Done(32, 900, 140, 0, 8, {})), [group("billing", offset)], "ignore")
+    """Of what follows offset 30, 24 of 30 records were copied, and all 5 of what follows offset 55."""
+    places = {20: 100, 30: 108, 55: 127}
+    (entry,) = copy_entries(backlog(Done(32, 900, 132, 0, 8, places)), [group("billing", offset)], "ignore")
     assert (entry.lost, entry.lost_bound) == (lost, "at most" if lost else "")
     assert (entry.reason == "expired", "during the copy" in entry.detail) == (lost > 0, lost > 0)
 
@@ -190,3 +192,5 @@ def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, r
     planned = dataclasses.replace(backlog(None), topics=(topic,))  # half of the log
     with pytest.raises(BrokerError, match="about 8 MB .*, and 7 MB are free") if refused else contextlib.nullcontext():
         preconditions.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
+    compressing = dataclasses.replace(CLUSTER, client_config={"compression.type": "zstd"})
+    preconditions.check_room(planned, CLUSTER, compressing, BOUNDS)
