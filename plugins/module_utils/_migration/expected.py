@@ -164,10 +164,16 @@ def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | 
     has_lost_last = entry.evidence.before is None and entry.evidence.after is not None
     if not (joined if by_end else entry.is_chosen or has_lost_last) or entry.offset <= first:
         return entry
-    detail = (
-        f"{entry.detail}; not after {receipt.written.offset}, to which the group was set from the same committed offset "
-        "before: to choose anew, roll back first"
+    why = (
+        f"not after {receipt.written.offset}, to which the group was set from the same committed offset before: "
+        "to choose anew, roll back first"
     )
+    if entry.verdict is Verdict.EXACT:  # of another offset
+        evidence = entry.evidence._replace(certificate=None)
+        entry = dataclasses.replace(
+            entry, verdict=Verdict.SAFE, reason=Reason.EXPIRED, evidence=evidence, verified=None
+        )
+    detail = "; ".join(filter(None, (entry.detail, why)))
     return dataclasses.replace(entry, offset=first, leader_epoch=None, repeats=None, detail=detail)
 
 

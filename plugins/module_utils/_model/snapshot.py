@@ -73,7 +73,13 @@ class Snapshot:
     def digest(self) -> str:
         """A name for what groups have committed and where, the same for the same content. Groups without any are no matter."""
         holding = {entry.group for entry in self.entries} | {transaction.group for transaction in self.open}
-        groups = tuple(group for group in self.groups if group.name in holding)
+        return self._digest(tuple(group for group in self.groups if group.name in holding))
+
+    def has_digest(self, digest: str) -> bool:
+        """Is this a digest of the snapshot? In files of version 0.2.0, groups without commits count."""
+        return digest == self.digest() or digest == self._digest(self.groups)
+
+    def _digest(self, groups: tuple[SnapshotGroup, ...]) -> str:
         text = to_json(dataclasses.replace(self, groups=groups, traits=NO_TRAITS, left_out=(), left_out_names=()))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -132,7 +132,7 @@ def check_known(
     check_cluster("copy file", known.destination_identity, destination, remedy)
     preconditions.check_topics(known, source, destination)
     ranges_of = {each.source: each for each in known.ranges}
-    if snapshot.digest() != known.snapshot:
+    if not snapshot.has_digest(known.snapshot):
         raise Refused(
             "the source's groups have moved since the copy was planned, or other groups or topics are selected now",
             why=_difference(ranges_of, wanted)

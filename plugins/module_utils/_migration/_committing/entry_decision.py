@@ -25,6 +25,7 @@ from ..._model.verdicts import Verdict
 from ..._model.visible_text import visible_name
 from .conflicts import Commits, Target, Writes, entry_name, entry_refusal, kept_by_policy
 
+_CONSUMED = "it has consumed since it was restored"
 _SWAPPED = "at the destination, every group has gone further than the plan: source and destination may be swapped"
 _KILLED = (
     "a run or a rollback that was to set the group may have been killed, so the receipt does not say whether it has consumed "
@@ -156,9 +157,8 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             kind=FailureKind.DESTINATION_CHANGED,
         )
     is_expected = (commit and commit[:2]) == (entry.expected and entry.expected[:2])  # whatever the leader epoch
-    is_known = earlier is not None and (
-        same_commit(commit, earlier.written) or (is_restored and earlier.explains(commit))
-    )
+    has_consumed = is_restored and earlier is not None and earlier.explains(commit)
+    is_known = has_consumed or (earlier is not None and same_commit(commit, earlier.written))
     if not is_expected and not is_known:
         raise entry_refusal(
             entry.key,
@@ -168,9 +168,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             remedy="find out who commits there, then plan again",
             kind=FailureKind.DESTINATION_CHANGED,
         )
-    if earlier is not None and not ground.one_cluster:
-        _check_same_sources(entry, earlier, ground.cluster)
-    why = _SWAPPED if ground.goes_back else None
+    why = _SWAPPED if ground.goes_back else _CONSUMED if has_consumed else None
     if (
         earlier is not None
         and earlier.written == target
@@ -178,21 +176,22 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     ):
         why = _KILLED
     kept = kept_by_policy(entry.key, commit, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
-    if kept is None:
-        return target
     ahead = 0 if commit is None else commit.offset - target.offset
-    return LeftAlone(f"{kept}: {_skips(ahead)}" if ahead > 0 else kept)
+    if kept is not None:
+        return LeftAlone(f"{kept}: {_CONSUMED if has_consumed else _skips(ahead)}" if ahead > 0 else kept)
+    if earlier is not None and ahead <= 0 and not ground.one_cluster:
+        _check_same_sources(entry, earlier, ground.cluster)
+    return target
 
 
 def _check_same_sources(entry: PlanEntry, earlier: ReceiptEntry, cluster: str) -> None:
     """Raise Refused where an earlier run made the entry of what the plan knows nothing of: another group, or another topic."""
-    others = _names(earlier.source) - _names(entry.source)
-    if not others or not entry.source or not earlier.is_confirmed:
+    if _names(earlier.source) <= _names(entry.source) or not entry.source or not earlier.is_confirmed:
         return
-    others_text, own = (", ".join(sorted(names)) for names in (others, _names(entry.source)))
+    earlier_ones, own = (", ".join(sorted(_names(source))) for source in (earlier.source, entry.source))
     raise entry_refusal(
         entry.key,
-        f"the group got offset {commit_text(earlier.written)} from {others_text} {_when(earlier)}, and the plan has "
+        f"the group got offset {commit_text(earlier.written)} from {earlier_ones} {_when(earlier)}, and the plan has "
         f"{commit_text(entry.target)} from {own} alone",
         cluster,
         remedy=ways(

@@ -106,12 +106,14 @@ def in_place_of_later(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEnt
 
 
 def _knows_less(entry: PlanEntry, previous: PlanEntry) -> bool:
-    """Has the source lost the last consumed record, and an option or the first unconsumed one led to another offset?
+    """Has the source lost the last consumed record, and an option or the first unconsumed one led to the offset?
 
-    Others may write to the destination, too: what is between their offsets need not be consumed.
+    Others may write to the destination, too: what is between their offsets need not be consumed. Where both are the same, the
+    next plan still needs to know the last consumed record.
     """
-    is_further = entry.offset is not None and previous.offset is not None and entry.offset > previous.offset
-    return entry.reason in _CHOSEN or (is_further and entry.evidence.before is None)
+    if entry.reason in _CHOSEN or entry.offset is None or previous.offset is None or entry.evidence.before is not None:
+        return entry.reason in _CHOSEN
+    return entry.offset > previous.offset or (entry.offset == previous.offset and previous.verdict is Verdict.EXACT)
 
 
 def _copies(entry: PlanEntry) -> dict[int, str]:
@@ -122,7 +124,8 @@ def _copies(entry: PlanEntry) -> dict[int, str]:
 def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEntry:
     """The previous entry, with what is lost by now. entry: what is said without it."""
     noted = given.previous.destination_traits.log_of(entry.partition) if given.previous else None
-    if entry.reason not in _CHOSEN and previous.verdict is Verdict.EXACT and noted and (entry.offset or 0) <= noted.end:
+    existed = entry.offset == previous.offset or (noted is not None and (entry.offset or 0) <= noted.end)
+    if entry.reason not in _CHOSEN and previous.verdict is Verdict.EXACT and existed:
         # What is between the two was there already, and is no copy of a consumed record.
         evidence = entry.evidence._replace(before=previous.evidence.before)
         return dataclasses.replace(entry, offset=previous.offset, evidence=evidence)

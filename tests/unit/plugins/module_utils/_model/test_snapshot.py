@@ -1,6 +1,7 @@
 """Snapshot files, as JSON and as the stock tool's CSV."""
 
 import dataclasses
+import hashlib
 import json
 import string
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import NO_TRAITS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import (
@@ -233,6 +235,12 @@ def test_json_keeps_what_was_left_out_and_a_plan_does_not_depend_on_it():
     of_all = dataclasses.replace(of_all, groups=(SnapshotGroup("audit", "classic"), *ONE.groups))
     assert from_json(to_json(of_all), "a.json") == of_all
     assert of_all.digest() == ONE.digest() and "left_out" not in to_json(ONE)
+
+
+def test_a_digest_of_an_earlier_release_counts_groups_without_commits():
+    with_idle = dataclasses.replace(ONE, groups=(SnapshotGroup("audit", "classic"), *ONE.groups))
+    earlier = hashlib.sha256(to_json(dataclasses.replace(with_idle, traits=NO_TRAITS)).encode()).hexdigest()[:32]
+    assert with_idle.has_digest(earlier) and with_idle.has_digest(ONE.digest()) and not ONE.has_digest(earlier)
 
 
 @pytest.mark.parametrize("rows", [[{"group": "g", "topic": "t", "partition": -1, "told": ""}], [7], "x9"])

@@ -801,6 +801,12 @@ def test_a_group_that_another_run_has_made_of_others_is_not_set_over_what_these_
             told = rf"got offset 10 from both-v1 on orders earlier, and the plan has 20 from {' on '.join(other)} alone"
             with pytest.raises(Refused, match=told):
                 commit(plan(20, other, expected=consumed), cluster.saved, CLOUD, NOW, cluster.save)
+    for policy in ("rewind", "keep"):  # back: this skips nothing
+        cluster.groups["both"][P0] = CommittedOffset(40)
+        options = dataclasses.replace(NOW, on_rewind=policy)
+        back = commit(plan(20, ("both-v2", "orders"), expected=40), cluster.saved, CLOUD, options, None)
+        assert bool(back.set) is (policy == "rewind")
+    cluster.groups["both"][P0] = CommittedOffset(15)
     together = plan(20, first, ("both-v2", "orders"), expected=15)
     inside = plan(20, ("both", "orders"), source_id="cloud-id", expected=15)  # a reset
     grown = plan(20, first, expected=15)
@@ -823,8 +829,13 @@ def test_a_backup_that_is_restored_again_is_restored_as_the_first_time(cluster, 
     cluster.groups["shipping"] = {} if now is None else {P0: CommittedOffset(now)}
     options = dataclasses.replace(NOW, on_advance="fail")
     if now is not None:
-        with pytest.raises(Refused, match=f"committed offset {now} would move .* to 40"):
+        told = f"committed offset {now} would move .* to 40" + (
+            ".*has consumed since it was restored" if now == 90 else ""
+        )
+        with pytest.raises(Refused, match=told):
             restore(options)
+        (line,) = restore(dataclasses.replace(NOW, on_rewind="keep", on_advance="keep")).left_out
+        assert "skip" not in line and ("has consumed since" in line) is (now == 90)
         options = dataclasses.replace(NOW, on_rewind="rewind")
     assert set(restore(options).set) == {("shipping", P0)}
     roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)

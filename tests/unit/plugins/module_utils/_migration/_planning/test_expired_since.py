@@ -156,6 +156,24 @@ def by_option(entry, offset, detail="by retention"):
     return dataclasses.replace(entry, offset=offset, detail=detail, **more)
 
 
+@pytest.mark.parametrize("policy", ["fail", "first_visible", "count_back"])
+def test_an_offset_stays_whatever_is_copied_and_expires_before_the_group_goes_on(policy):
+    world = World(Manner(size=2, contents="unlike"), "x 1")
+    world.happen = lambda: None
+    world.options = lambda: Options(now=world.now, on_expired=policy)
+    entry = None
+    for start, end in ((0, 8), (8, 8), (8, 11), (11, 11)):
+        noted = plan_noted(world, {entry.key: entry} if entry else {})
+        world.sources[0].expire(start)
+        while world.sources[0].end < end:
+            world._produce()
+        for record in world.sources[0].records[end - 3 if entry else 0 : end]:
+            if record.offset >= start:
+                world._write(record, 0, 0)
+        entry = planned(world, noted)
+        assert (entry.offset, entry.verdict) == (COMMITTED, Verdict.EXACT), start
+
+
 def test_such_an_offset_of_merged_groups_stays_as_well(monkeypatch):
     first, later = (
         dataclasses.replace(by_option(planned(still_world()), at), reason=Reason.GROUPS_MERGED, chosen=Reason.CAUGHT_UP)
@@ -214,7 +232,11 @@ def test_a_group_that_was_set_before_goes_no_further_by_an_option(monkeypatch, v
 def test_a_group_goes_no_further_by_the_first_unconsumed_record_alone(monkeypatch, lacking, offset):
     entry = dataclasses.replace(planned(still_world()), partition=TopicPartition("orders", 0), offset=80)
     entry = dataclasses.replace(entry, evidence=entry.evidence._replace(**{lacking: None}))
-    assert planned_after(monkeypatch, entry, 50).offset == offset
+    made = planned_after(monkeypatch, entry, 50)
+    assert made.offset == offset
+    if offset == 50:  # the proof was of another offset
+        assert (made.verdict, made.reason, made.repeats) == (Verdict.SAFE, Reason.EXPIRED, None)
+        assert made.evidence.certificate is None and made.detail.startswith("not after 50")
 
 
 @pytest.mark.parametrize(("committed", "joined"), [(50, False), (50, True), (60, True)])

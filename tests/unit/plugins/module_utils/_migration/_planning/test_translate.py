@@ -291,6 +291,15 @@ def test_kept_offsets_stay_proved_when_the_source_has_lost_them_since(mirrored_l
     assert "it has expired at the source, whose log starts at 100; use strategy records" in entry.detail
 
 
+def test_kept_offsets_stay_proved_when_the_source_has_lost_all_and_a_marker_is_last(mirrored_log):
+    starts = dict.fromkeys(mirrored_log.ids, 0)
+    mirrored_log.bounds_of = lambda log: Bounds(starts[log], 200, 200)
+    first = planned(offset=199)
+    starts["source cluster"] = 200
+    cut(mirrored_log, "source", 200, 200)
+    assert kept(first, offset=199) == 1
+
+
 @pytest.mark.parametrize("budget", [100, 10])
 def test_kept_offsets_read_no_more_than_search_limit(world, budget):
     world.bounds_of = functools.partial(MemoryBrokers.bounds_of, world)
