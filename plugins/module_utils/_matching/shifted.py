@@ -63,8 +63,7 @@ def goes_on(question: Question, anchor: Anchor, timestamp: bool, gaps: bool = Fa
         current = logs.anchor(anchor.destination_offset)
         same = current is not None and current.fingerprint == anchor.fingerprint
         if begin == logs.high:
-            # Whoever keeps offsets leaves a gap for what it has not copied.
-            return same and (gaps or not logs.has_gone_on(logs.high - anchor.source_offset))
+            return same and not logs.has_gone_on(logs.high - anchor.source_offset)
         return same and logs.same(begin) is not None and logs.same(logs.high) is not None and logs.alone()
     except NotRead:
         return reader.need()
@@ -167,11 +166,11 @@ class _Shifted:
 
         Where the tool has not copied records that have expired, it may have copied as many of those that follow.
         """
-        if most > _ROOM:
-            return True
         last = self.destination.records(self.destination.end - 1, self.destination.end)
+        if most > _ROOM or not last:
+            return not self._gaps  # whoever keeps offsets leaves gaps for what it has not copied, and for markers
         following = self.source.records(self.source.start, self.source.start + most)
-        return not last or last[0].bare in {record.bare for record in following}
+        return last[0].bare in {record.bare for record in following}
 
     def alone(self) -> bool:
         """Do the destination's last records stand nowhere else at the source, as far as the destination might be shifted?

@@ -168,7 +168,7 @@ def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | 
         f"not after {receipt.written.offset}, to which the group was set from the same committed offset before: "
         "to choose anew, roll back first"
     )
-    if entry.verdict is Verdict.EXACT:  # of another offset
+    if has_lost_last and entry.verdict is Verdict.EXACT:  # another offset is
         evidence = entry.evidence._replace(certificate=None)
         entry = dataclasses.replace(
             entry, verdict=Verdict.SAFE, reason=Reason.EXPIRED, evidence=evidence, verified=None

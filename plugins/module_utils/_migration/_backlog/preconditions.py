@@ -270,7 +270,7 @@ def check_room(
         topic.name: topic.created.replication_factor if topic.created else layouts[topic.name].replicas
         for topic in backlog.topics
     }
-    compresses = bool(COMPRESSION & destination.client_config.keys())
+    compresses = any(destination.client_config.get(name, "none") != "none" for name in COMPRESSION)
     known, factors = sizes(backlog, source, bounds), dict.fromkeys(replicas, 1) if compresses else replicas
     needed = sum((known[each.source] or 0) * factors[each.destination.topic] for each in backlog.ranges)
     if needed > sum(room.values()):
@@ -278,8 +278,8 @@ def check_room(
             f"about {needed >> 20} MB are to be copied, {'' if compresses else 'all replicas together, '}and "
             f"{sum(room.values()) >> 20} MB are free",
             cluster=str(destination),
-            remedy="free space on the brokers' disks, copy fewer topics, or compress what is copied by compression.type in "
-            "client_config of the destination",
+            remedy="free space on the brokers' disks, or copy fewer topics"
+            + ("" if compresses else ", or set compression.type in client_config of the destination"),
             kind=FailureKind.DISK_FULL,
         )
 

@@ -157,8 +157,9 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             kind=FailureKind.DESTINATION_CHANGED,
         )
     is_expected = (commit and commit[:2]) == (entry.expected and entry.expected[:2])  # whatever the leader epoch
-    has_consumed = is_restored and earlier is not None and earlier.explains(commit)
-    is_known = has_consumed or (earlier is not None and same_commit(commit, earlier.written))
+    is_known = earlier is not None and (
+        same_commit(commit, earlier.written) or (is_restored and earlier.explains(commit))
+    )
     if not is_expected and not is_known:
         raise entry_refusal(
             entry.key,
@@ -168,6 +169,13 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             remedy="find out who commits there, then plan again",
             kind=FailureKind.DESTINATION_CHANGED,
         )
+    has_consumed = (
+        is_restored
+        and earlier is not None
+        and earlier.written == target
+        and earlier.explains(commit)
+        and not earlier.has_moved_alone(commit, entry.group in ground.joined)
+    )
     why = _SWAPPED if ground.goes_back else _CONSUMED if has_consumed else None
     if (
         earlier is not None
@@ -179,7 +187,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     ahead = 0 if commit is None else commit.offset - target.offset
     if kept is not None:
         return LeftAlone(f"{kept}: {_CONSUMED if has_consumed else _skips(ahead)}" if ahead > 0 else kept)
-    if earlier is not None and ahead <= 0 and not ground.one_cluster:
+    if earlier is not None and (commit is None or ahead < 0) and not ground.one_cluster:
         _check_same_sources(entry, earlier, ground.cluster)
     return target
 

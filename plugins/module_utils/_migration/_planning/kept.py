@@ -113,7 +113,8 @@ def _knows_less(entry: PlanEntry, previous: PlanEntry) -> bool:
     """
     if entry.reason in _CHOSEN or entry.offset is None or previous.offset is None or entry.evidence.before is not None:
         return entry.reason in _CHOSEN
-    return entry.offset > previous.offset or (entry.offset == previous.offset and previous.verdict is Verdict.EXACT)
+    both_exact = entry.verdict is previous.verdict is Verdict.EXACT
+    return entry.offset > previous.offset or (both_exact and entry.offset == previous.offset)
 
 
 def _copies(entry: PlanEntry) -> dict[int, str]:

@@ -192,5 +192,7 @@ def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, r
     planned = dataclasses.replace(backlog(None), topics=(topic,))  # half of the log
     with pytest.raises(BrokerError, match="about 8 MB .*, and 7 MB are free") if refused else contextlib.nullcontext():
         preconditions.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
-    compressing = dataclasses.replace(CLUSTER, client_config={"compression.type": "zstd"})
-    preconditions.check_room(planned, CLUSTER, compressing, BOUNDS)
+    for codec, refuses in (("zstd", False), ("none", refused)):
+        compressing = dataclasses.replace(CLUSTER, client_config={"compression.type": codec})
+        with pytest.raises(BrokerError) if refuses else contextlib.nullcontext():
+            preconditions.check_room(planned, CLUSTER, compressing, BOUNDS)

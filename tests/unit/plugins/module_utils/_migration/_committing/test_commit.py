@@ -836,6 +836,10 @@ def test_a_backup_that_is_restored_again_is_restored_as_the_first_time(cluster, 
             restore(options)
         (line,) = restore(dataclasses.replace(NOW, on_rewind="keep", on_advance="keep")).left_out
         assert "skip" not in line and ("has consumed since" in line) is (now == 90)
+        cluster.protocols["shipping"] = ""  # nobody has ever joined
+        (line,) = restore(dataclasses.replace(NOW, on_rewind="keep", on_advance="keep")).left_out
+        assert ("starts now skips up to 50 records" in line) is (now == 90)
+        cluster.protocols["shipping"] = "consumer"
         options = dataclasses.replace(NOW, on_rewind="rewind")
     assert set(restore(options).set) == {("shipping", P0)}
     roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
