@@ -42,11 +42,11 @@ class LastWords:
         return [*filter(None, [first]), *more, *unverified, *self.run.committed.get("summary", ())]
 
     def verified(self) -> list[str]:
-        """What the verification has found, if anything was verified. A commit names the problems with what it leaves out."""
+        """What the verification has found. A commit names the problems with what it leaves out."""
         verified = self._result("verify")
         notes = zip(verified.get("note_kinds", ()), verified.get("notes", ()), strict=True)
         return [
-            *(verified.get("summary", ()) if _offsets(verified) or verified.get("problems") else ()),
+            *verified.get("summary", ()),
             *(verified.get("problems", ()) if _is_skipped(self._result("commit")) else ()),
             *(": ".join(note) for note in notes),
         ]
@@ -54,7 +54,7 @@ class LastWords:
     def read_back(self) -> list[str]:
         """How many committed offsets were read back, if any were. A dry run has committed nothing, and reads nothing back."""
         read = self._result("read back")
-        offsets = _offsets(read)
+        offsets = sum(read.get(count, 0) for count in ("verified", "without_records", "requested"))
         if not offsets:
             return []
         records = f"{read['compared']} {'record' if read['compared'] == 1 else 'records'}"
@@ -161,11 +161,6 @@ def _extra_variable(name: str, value: str) -> str:
     """How a shell takes it. Ansible ends name=value at a blank, and so takes other values as JSON only."""
     plain = f"{name}={value}"
     return plain if shlex.quote(value) == value else shlex.quote(json.dumps({name: value}, ensure_ascii=False))
-
-
-def _offsets(verified: Result) -> int:
-    """In how many group-partitions a verification has found no problem."""
-    return sum(verified.get(count, 0) for count in ("verified", "without_records", "requested"))
 
 
 def _is_skipped(result: Result) -> bool:

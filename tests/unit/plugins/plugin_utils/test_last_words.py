@@ -165,11 +165,6 @@ def test_what_was_done_is_said_in_the_order_of_the_steps():
     assert words("plan", verify=verified, commit=SKIPPED).done() == ["3 verified.", "2 absent.", "p", "lag: n"]
 
 
-def test_a_verification_that_has_had_nothing_to_verify_is_not_told():
-    nothing = {"verified": 0, "summary": ["0 verified."], "problems": [], "note_kinds": [], "notes": []}
-    assert words(verify=nothing, commit=COMMITTED).done() == ["3 of 3 offsets changed."]
-
-
 def test_a_commit_without_a_verification_says_so():
     changed = {**COMMITTED, "changed": True}
     assert words(verify=SKIPPED, commit=changed, verifies=False).done() == [
