@@ -97,6 +97,19 @@ def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_th
     assert (found["billing"], found["shipping"]) == ({}, {}) and list(found["lost"]) == [HERE[0]]
 
 
+def try_twice(monkeypatch, exchange):
+    """Every operation, at one coordinator. exchange: stands for the library's; what it raises ends the first try."""
+
+    def attempt(_connection, once, _deadline):
+        with contextlib.suppress(KafkaFailure):
+            once(None)
+        once(None)
+
+    monkeypatch.setattr(commits, "attempt", attempt)
+    monkeypatch.setattr(commits, "exchange", exchange)
+    monkeypatch.setattr(commits, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
+
+
 @pytest.mark.parametrize(
     ("first", "is_known"),
     [
@@ -115,14 +128,7 @@ def test_a_refusal_does_not_hide_that_an_earlier_try_without_an_answer_may_have_
             raise told
         return [told]
 
-    def attempt(_connection, once, _deadline):
-        with contextlib.suppress(KafkaFailure):
-            once(None)
-        once(None)
-
-    monkeypatch.setattr(commits, "attempt", attempt)
-    monkeypatch.setattr(commits, "exchange", exchange)
-    monkeypatch.setattr(commits, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
+    try_twice(monkeypatch, exchange)
     nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
     (why,) = commits.commit_offsets(nowhere, {"billing": {HERE[0]: CommittedOffset(1)}})["billing"].values()
     assert (
@@ -140,14 +146,7 @@ def test_what_is_answered_stays_when_the_connection_is_lost_among_many_groups(mo
             raise KafkaFailure("the connection was lost")
         return [answer({0: 0}) for _each in requests]
 
-    def attempt(_connection, once, _deadline):
-        with contextlib.suppress(KafkaFailure):
-            once(None)
-        once(None)
-
-    monkeypatch.setattr(commits, "attempt", attempt)
-    monkeypatch.setattr(commits, "exchange", exchange)
-    monkeypatch.setattr(commits, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
+    try_twice(monkeypatch, exchange)
     names = [f"group-{number}" for number in range(500)]
     nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
     found = commits.commit_offsets(nowhere, {name: {HERE[0]: CommittedOffset(1)} for name in names})
