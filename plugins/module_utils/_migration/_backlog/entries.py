@@ -196,9 +196,7 @@ def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommit
     lost, said, done = max(0, backlog_range.start - offset), [], backlog_range.done
     if lost:
         said.append(f"{lost:,} offsets from {offset} on had left the source's log before the copy")
-    copied = 0 if done is None else max(0, done.records - (place - backlog_range.begin))  # from there on, at least
-    still = backlog_range.end - max(offset, backlog_range.start) - copied
-    if done is not None and (expired := min(done.expired, still)) > 0:
+    if expired := _expired_meanwhile(backlog_range, max(offset, backlog_range.start), place):
         lost += expired
         said.append(f"up to {expired:,} offsets left it during the copy, before they were copied")
     # Not each offset need be a record.
@@ -207,6 +205,15 @@ def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommit
     proof = OwnCopy(backlog_range.begin, place, backlog_range.place(backlog_range.end))
     decision = Decision.exact(proof, place, reason, "; ".join(said), matched_by=parts, lost=lost, lost_bound=bound)
     return decided(draft, decision)
+
+
+def _expired_meanwhile(backlog_range: BacklogRange, offset: int, place: int) -> int:
+    """How many offsets, at most, had left the source from a group's offset on before they could be copied to its place."""
+    done = backlog_range.done
+    if done is None:
+        return 0
+    copied = max(0, done.records - (place - backlog_range.begin))  # from there on, at least
+    return max(0, min(done.expired, backlog_range.end - offset - copied))
 
 
 def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:

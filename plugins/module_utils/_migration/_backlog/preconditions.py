@@ -265,14 +265,10 @@ def check_room(
     room = storage.usable_bytes(destination)
     if room is None:
         return
-    layouts = storage.topic_layouts(destination, [topic.name for topic in backlog.topics if topic.created is None])
-    replicas = {
-        topic.name: topic.created.replication_factor if topic.created else layouts[topic.name].replicas
-        for topic in backlog.topics
-    }
     compresses = any(destination.client_config.get(name, "none") != "none" for name in COMPRESSION)
-    known, factors = sizes(backlog, source, bounds), dict.fromkeys(replicas, 1) if compresses else replicas
-    needed = sum((known[each.source] or 0) * factors[each.destination.topic] for each in backlog.ranges)
+    replicas = {} if compresses else _replicas(backlog, destination)
+    known = sizes(backlog, source, bounds)
+    needed = sum((known[each.source] or 0) * replicas.get(each.destination.topic, 1) for each in backlog.ranges)
     if needed > sum(room.values()):
         raise BrokerError(
             f"about {needed >> 20} MB are to be copied, {'' if compresses else 'all replicas together, '}and "
@@ -282,6 +278,15 @@ def check_room(
             + ("" if compresses else ", or set compression.type in client_config of the destination"),
             kind=FailureKind.DISK_FULL,
         )
+
+
+def _replicas(backlog: Backlog, destination: Connection) -> dict[str, int]:
+    """How many replicas each topic of the destination has, or will have."""
+    layouts = storage.topic_layouts(destination, [topic.name for topic in backlog.topics if topic.created is None])
+    return {
+        topic.name: topic.created.replication_factor if topic.created else layouts[topic.name].replicas
+        for topic in backlog.topics
+    }
 
 
 def check_spark(backlog: Backlog, options: SparkOptions) -> None:

@@ -132,22 +132,23 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         return None
     # Whoever restores a backup again wants what it has, whatever the group has consumed since.
     is_restored = ground.one_cluster and entry.is_own and not entry.is_reset
-    is_settled = earlier is not None and not is_restored and earlier.settles(entry, one_cluster=ground.one_cluster)
-    if earlier is not None and is_settled and commit is not None and _goes_on(entry, earlier, commit, target):
+    standing = None if is_restored else earlier
+    settled = standing if standing is not None and standing.settles(entry, one_cluster=ground.one_cluster) else None
+    if settled is not None and commit is not None and _goes_on(entry, settled, commit, target):
         # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
         had_members = entry.group in ground.joined or (ground.one_cluster and entry.is_reset)
-        if not earlier.has_moved_alone(commit, had_members):
+        if not settled.has_moved_alone(commit, had_members):
             line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
             return LeftAlone(line, has_consumed=True)
-        return _unexplained(entry, target, commit, earlier, ground)
-    if earlier is not None and not is_restored and _vanished(earlier, ground.current):
-        return _again(entry, target, earlier, ground)
-    if earlier is not None and is_settled and _moved_back(entry, earlier, commit):
+        return _unexplained(entry, target, commit, settled, ground)
+    if standing is not None and _vanished(standing, ground.current):
+        return _again(entry, target, standing, ground)
+    if settled is not None and _moved_back(entry, settled, commit):
         if ground.on_advance == OnAdvance.KEEP:
             return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(commit)}")
         raise entry_refusal(
             entry.key,
-            f"the group was migrated to {commit_text(earlier.written)} {_when(earlier)}, and somebody has moved it back to "
+            f"the group was migrated to {commit_text(settled.written)} {_when(settled)}, and somebody has moved it back to "
             f"{commit_text(commit)} since",
             ground.cluster,
             remedy=ways(

@@ -292,28 +292,27 @@ def _problems(task: Handover, offsets: Offsets, notes: list[Note]) -> list[str]:
         task.destination, {policy.topic(partition.topic) for partition in offsets}
     )
     lines = []
-    known = []
+    copies: dict[TopicPartition, TopicPartition] = {}
     for partition in offsets:
-        copy = policy.topic(partition.topic)
+        copy = TopicPartition(policy.topic(partition.topic), partition.partition)
         if partition.partition >= source_counts.get(partition.topic, 0):
             lines.append(f"{partition} does not exist at the source")
-        elif partition.partition >= destination_counts.get(copy, 0):
-            lines.append(f"{copy}-{partition.partition}, the copy of {partition}, does not exist at the destination")
+        elif partition.partition >= destination_counts.get(copy.topic, 0):
+            lines.append(f"{copy}, the copy of {partition}, does not exist at the destination")
         else:
-            known.append(partition)
-    copies = {partition: TopicPartition(policy.topic(partition.topic), partition.partition) for partition in known}
+            copies[partition] = copy
     copy_ends = positions.log_ends(task.destination, copies.values())
     expired = []
-    for partition, log in positions.partition_bounds(task.source, known).items():
-        offset, copy_partition = offsets[partition], copies[partition]
+    for partition, log in positions.partition_bounds(task.source, list(copies)).items():
+        offset, copy = offsets[partition], copies[partition]
         if offset > log.high_watermark - 1:
             lines.append(
                 f"{partition}: position {offset} is after the source's last offset {log.high_watermark - 1}; "
                 "MirrorMaker 2 would copy the partition again from its start"
             )
-        elif offset >= log.log_start and not copy_ends[copy_partition]:  # retention does not lower the end
+        elif offset >= log.log_start and not copy_ends[copy]:  # retention does not lower the end
             lines.append(
-                f"{copy_partition} has never held a record, although {partition} was copied up to {offset}: the destination "
+                f"{copy} has never held a record, although {partition} was copied up to {offset}: the destination "
                 "is another one than Replicator's, or the topic was created again; MirrorMaker 2 would leave these records out"
             )
         elif offset < log.log_start - 1:

@@ -111,8 +111,10 @@ def _knows_less(entry: PlanEntry, previous: PlanEntry) -> bool:
     Others may write to the destination, too: what is between their offsets need not be consumed. Where both are the same, the
     next plan still needs to know the last consumed record.
     """
-    if entry.reason in _CHOSEN or entry.offset is None or previous.offset is None or entry.evidence.before is not None:
-        return entry.reason in _CHOSEN
+    if entry.reason in _CHOSEN:
+        return True
+    if entry.offset is None or previous.offset is None or entry.evidence.before is not None:
+        return False
     both_exact = entry.verdict is previous.verdict is Verdict.EXACT
     return entry.offset > previous.offset or (both_exact and entry.offset == previous.offset)
 

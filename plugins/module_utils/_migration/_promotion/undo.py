@@ -152,8 +152,9 @@ def _acls_back(
 
 def _may_let_in(destination: Connection, created: t.Iterable[Acl], deleted: t.Collection[Acl]) -> bool:
     """May these changes of ACLs give a user access that it lacks now?"""
-    gives = {acl.permission for acl in created} & {ALLOW} or {acl.permission for acl in deleted} & {DENY}
-    return bool(gives) or (bool(deleted) and survey.may_be_open(destination, list_acls(destination)))
+    if any(acl.permission == ALLOW for acl in created) or any(acl.permission == DENY for acl in deleted):
+        return True
+    return bool(deleted) and survey.may_be_open(destination, list_acls(destination))
 
 
 def _kept_partitions(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> TopicReceipt:
