@@ -89,6 +89,8 @@ def _judge(truth: Truth, answer: Answer, needless: bool) -> t.Iterator[tuple[str
         elif isinstance(answer.decision, Decision) and (repeats := truth.repeats_with_lost(answer.offset)) > stated:
             kind = "too few" if stated else "false exact"
             yield kind, f"{answer}: repeats {repeats} with those that the source has lost"
+    if answer.verdict == "exact" and truth.hides_all_consumed:
+        yield "false exact", f"{answer}: an open transaction hides copies of consumed records, the only ones"
     if needless and answer.verdict != "exact" and truth.is_plain:
         yield f"needless {answer.verdict}", f"{answer}, and {truth.best[0]} is exact"
 

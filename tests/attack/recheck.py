@@ -45,7 +45,7 @@ class _Facts:
             case proofs.NothingConsumed():
                 return self.committed == 0 and self.offset == edges.start
             case proofs.NothingThere():
-                return not self.copies and not self._consumed
+                return not self.copies and edges.stable == edges.end and not self._consumed
             case proofs.WholeLogs():
                 # What times do not tell apart in some copies is told apart in others.
                 return self._counted(_content_and_time) or self._counted(_content)

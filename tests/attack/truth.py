@@ -198,6 +198,13 @@ class Truth:
         read = self._logs.visible[bisect.bisect_left(self._logs.offsets, offset) :]
         return sum(copy.origin is not None and copy.origin < self.case.committed for copy, _text, _time in read)
 
+    @property
+    def hides_all_consumed(self) -> bool:
+        """Are copies that an open transaction hides all that is left of the consumed records, and all that is there?"""
+        hidden = (copy.origin for copy in self.case.destination if copy.kind == "open" and copy.origin is not None)
+        nothing_else = not (self.is_merged or self.consumed or self._logs.visible)
+        return nothing_else and any(origin < self.case.committed for origin in hidden)
+
     @functools.cached_property
     def _to_come(self) -> list[tuple[Copy, str, int | None]]:
         """What the tool will bring, but for what seems to be there: no more equal copies than the source has records."""

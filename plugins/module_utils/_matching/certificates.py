@@ -63,17 +63,18 @@ class NothingConsumed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NothingThere:
-    """The destination shows no record, and the source has no consumed one left that could still come.
+    """The destination shows no record and hides none, and the source has no consumed one left that could still come.
 
     So the group starts at the destination's end. Assumes nothing.
     """
 
     name: t.ClassVar = CertificateName.NOTHING_THERE
     copies: int
+    hidden: int
     consumed_left: int
 
     def __post_init__(self) -> None:
-        require(self.copies == 0, self.consumed_left == 0)
+        require(self.copies == 0, self.hidden == 0, self.consumed_left == 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -160,12 +160,13 @@ def _lags(sources: Sources, missing: Missing, count: PartitionCount, destination
     offset = destination.log_start if last is None else last + 1
     if sources.expired:
         offset = _before_lost_ones(offset, count)
-    deleted = rows.deleted_records(destination.log_start, destination.end <= destination.log_start)
+    deleted = rows.deleted_records(destination)
     wait = "wait for the replication tool" + (" only if it has not copied them yet" if deleted else "")
     return blocked(
         Reason.DESTINATION_LAGS,
         f"{missing.records:,} consumed records are not at the destination; the last one, {missing.partition} offset "
-        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come{deleted}: {wait}",
+        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come{deleted}"
+        f"{rows.hidden_records(destination)}; {wait}",
         lossless=CountedBefore(offset, count.answer.first_wanted),
         to_come=missing.records,
     )
@@ -196,7 +197,7 @@ def _placed(sources: Sources, count: PartitionCount, destination: LogFacts, poli
         if sources.compacted or count.between.younger:
             return _lost(last + 1, count.unread)
         return _counted(sources, first, answer)
-    if unknown is None:
+    if unknown is None and (first is not None or destination.open_from is None):
         return _counted(sources, destination.log_start, answer)
     if sources.compacted:
         return _lost(destination.log_start)

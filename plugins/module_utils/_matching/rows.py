@@ -10,6 +10,7 @@ import dataclasses
 
 from .._model.match_on import Matching
 from .._model.policies import OnNoAnchor
+from .._model.progress import counted
 from .._model.records import Record
 from .._model.verdicts import Reason
 from . import chosen
@@ -17,7 +18,7 @@ from .between import count_back
 from .certificates import DISTINCT, NothingConsumed, NothingThere
 from .certify import certificate, doubt_copies_of_later_ones, same_before
 from .context import Context, Known, Side
-from .evidence import Anchor, Decision, Policy, Question, blocked
+from .evidence import Anchor, Decision, LogFacts, Policy, Question, blocked
 from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, LogReader, Measure, Reader
 from .lossless import ConsumedBefore, Lossless, NoRecordBefore
@@ -63,7 +64,7 @@ def _nothing_consumed(reader: Reader) -> Decision:
         detail += f"; {chosen.expired_text(expired, each_a_record)}"
         detail += ", and the destination may have some of them" if lost is None else ""
     if reader.source.length and not reader.destination.length:
-        detail += deleted_records(reader.destination.start, is_empty=True)
+        detail += deleted_records(reader.destination.facts)
     decision = Decision.exact(NothingConsumed(reader.committed), reader.destination.start, detail=detail)
     return with_lost(decision, lost, lost_bound(lost, expired, each_a_record))
 
@@ -156,27 +157,40 @@ def lags(
         if destination_only
         else ""
     )
-    deleted = "" if at_end and destination.length else deleted_records(destination.start, not destination.length)
+    deleted = "" if at_end and destination.length else deleted_records(destination.facts)
     # A later one may be there, and equal to one that is deleted.
     others = "nor any after it that can be told from consumed ones" if deleted else "and none after it"
     wait = "wait for the replication tool" + (" only if it has not copied this record yet" if deleted else "")
     return blocked(
         Reason.DESTINATION_LAGS,
-        f"the last consumed record, source offset {anchor}, is not at the destination, {others}{deleted}; {wait}, or see "
+        f"the last consumed record, source offset {anchor}, is not at the destination, {others}{deleted}"
+        f"{hidden_records(destination.facts)}; {wait}, or see "
         f"the documentation of this reason if it leaves out such records{doubt}",
         lossless=lossless,
         to_come=anchor - reached,
     )
 
 
-def deleted_records(start: int, is_empty: bool) -> str:
-    """That the destination, whose log has this start, has deleted what it had before, a clause; nothing where it has all."""
-    if not start:
+def deleted_records(destination: LogFacts) -> str:
+    """That the destination has deleted what it had before, a clause; nothing where it has all, or hides some."""
+    start = destination.log_start
+    if not start or destination.open_from is not None:
         return ""
-    begins, gone = ("is empty and starts", "there") if is_empty else ("starts", "before")
+    begins, gone = ("is empty and starts", "there") if destination.end <= start else ("starts", "before")
     return (
         f"; the destination's log {begins} at offset {start}: retention or DeleteRecords has deleted what was {gone}, which "
         "a replication tool that goes on does not copy again"
+    )
+
+
+def hidden_records(destination: LogFacts) -> str:
+    """That a transaction is open at the destination, whose log nobody can read from there on, a clause; nothing without one."""
+    if destination.open_from is None:
+        return ""
+    hidden = counted(destination.high_watermark - destination.end, "offset")
+    return (
+        f"; a transaction is open at the destination from offset {destination.end} on and hides {hidden}: if it does not end, "
+        "abort it with kafka-transactions.sh, and plan again"
     )
 
 
@@ -247,8 +261,9 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     position: the source offset of the destination's end; what compaction took before it may be at the destination.
     """
     source, destination, policy = reader.source, reader.destination, question.policy
-    if _is_empty(destination):
-        nothing = NothingThere(copies=0, consumed_left=0)
+    is_empty, hidden = _is_empty(destination), hidden_records(destination.facts)
+    if is_empty and not hidden:
+        nothing = NothingThere(copies=0, hidden=0, consumed_left=0)
         return Decision.exact(nothing, destination.end, detail="the destination is empty")
     retention = source.facts.retention_ms
 
@@ -258,6 +273,8 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     decision = chosen.without_anchor(
         policy.on_no_anchor, destination.start, destination.end, retention, first_young, matching.parts
     )
+    if is_empty:  # but for what is hidden, which may be copies of consumed records
+        decision = dataclasses.replace(decision, detail=decision.detail + hidden)
     may_be_compacted = source.facts.compacted and position > question.committed
     if policy.on_no_anchor == OnNoAnchor.BY_RETENTION and may_be_compacted and decision.offset is not None:
         lost = position - question.committed

@@ -37,7 +37,11 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
     ("kind", "proof", "lacks"),
     [
         (NothingConsumed, {"committed": 0}, [{"committed": 1}]),
-        (NothingThere, {"copies": 0, "consumed_left": 0}, [{"copies": 1}, {"consumed_left": 1}]),
+        (
+            NothingThere,
+            {"copies": 0, "hidden": 0, "consumed_left": 0},
+            [{"copies": 1}, {"hidden": 1}, {"consumed_left": 1}],
+        ),
         (
             WholeLogs,
             {"offset": 7, "first_wanted": 7, "repeated": 0, "arrived": True},
@@ -137,7 +141,8 @@ ALL = {"matched_by": ("key", "value", "headers", "timestamp")}
     ("case", "offset", "proof", "more"),
     [
         pytest.param(f"{SIX} C=1", 0, NothingConsumed(0), {}, id="one is consumed"),
-        pytest.param(f"{SIX} C=1", 0, NothingThere(0, 0), {}, id="there are copies"),
+        pytest.param(f"{SIX} C=1", 0, NothingThere(0, 0, 0), {}, id="there are copies"),
+        pytest.param("S a@0(gone) T a@0(open)<0 C=1 start=1", 0, NothingThere(0, 0, 0), {}, id="some are hidden"),
         pytest.param(f"{SIX} C=2", 3, WholeLogs(3, 3, 0, arrived=True), {}, id="one is skipped"),
         pytest.param(f"{SIX} C=2", 1, WholeLogs(1, 2, 0, arrived=True), {}, id="one is repeated"),
         pytest.param(f"{SIX} C=2", 3, FromTheEnd(4, 1, True, True, 0), ALL, id="the missing one stands before"),

@@ -3,7 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
 from tests.attack import rule
@@ -122,3 +122,41 @@ def test_stamped_copies_are_known_by_those_around_them_though_a_recurring_record
     filtered = " ".join(word for word in copied.split() if word not in ("r20", "r40"))
     decision = settle(92, log(copied + " " + run(90, 100)), log(filtered, stamped=True)).decision
     assert (decision.verdict, decision.offset) == (Verdict.EXACT, 90)
+
+
+class TestOpenTransaction:
+    """One is open at the destination, and hides what the tool has copied."""
+
+    SAID = "a transaction is open at the destination from offset {} on and hides {}: if it does not end, abort it with"
+
+    @pytest.mark.parametrize(("first", "length"), [(0, 20), (500, 20), (500, 600)])
+    def test_it_is_named_in_place_of_retention(self, first: int, length: int) -> None:
+        decision = settle(10, log(run(0, length)), log("", start=first, high_watermark=first + 20)).decision
+        assert decision.reason is Reason.DESTINATION_LAGS
+        assert self.SAID.format(first, "20 offsets") in decision.detail
+        assert "empty" not in decision.detail and "deleted" not in decision.detail
+
+    def test_it_is_named_where_a_part_is_visible(self) -> None:
+        decision = settle(50, log(run(0, 100)), log(run(0, 30), high_watermark=100)).decision
+        assert (decision.reason, decision.lossless_offset) == (Reason.DESTINATION_LAGS, 30)
+        assert self.SAID.format(30, "70 offsets") in decision.detail
+
+    def test_it_is_named_where_consumed_records_may_still_come(self) -> None:
+        source, copies = log("a b c d"), log("b@9 c@9 d@9", high_watermark=9)
+        decision = settle(1, source, copies).decision
+        assert (decision.verdict, decision.reason) == (Verdict.SAFE, Reason.DESTINATION_LAGS)
+        assert self.SAID.format(3, "6 offsets") in decision.detail
+
+    def test_it_may_hide_copies_of_consumed_records_that_have_expired(self) -> None:
+        decision = settle(100, log("", start=100), log("", high_watermark=60)).decision
+        assert (decision.verdict, decision.offset, decision.reason) == (Verdict.SAFE, 0, Reason.CAUGHT_UP)
+        assert self.SAID.format(0, "60 offsets") in decision.detail and "is empty" not in decision.detail
+
+    def test_nothing_is_said_where_nothing_was_consumed(self) -> None:
+        decision = settle(0, log(run(0, 20)), log("", start=500, high_watermark=520)).decision
+        assert (decision.verdict, decision.detail) == (Verdict.EXACT, "nothing was ever consumed")
+
+    @pytest.mark.parametrize("committed", [10, 19])
+    def test_what_is_proved_without_it_stays_exact(self, committed: int) -> None:
+        decision = settle(committed, log(run(0, 40)), log(run(0, 20), high_watermark=60)).decision
+        assert (decision.verdict, decision.offset, decision.detail) == (Verdict.EXACT, committed, "")

@@ -163,6 +163,22 @@ def test_consumed_records_that_are_still_to_come_block_and_are_named():
     assert (told(decision), decision.lossless_offset) == ((Verdict.BLOCKED, None, Reason.DESTINATION_LAGS, None), 4)
     assert "3 consumed records" in decision.detail
     assert "orders-2 offset 41" in decision.detail
+    hiding = decide_merged(Sources((position(20),), missing), found(8, 3), LogFacts(50, 60, 100), Policy())
+    assert "a transaction is open at the destination from offset 60 on and hides 40 offsets" in hiding.detail
+    assert "deleted" not in hiding.detail
+
+
+@pytest.mark.parametrize(
+    ("start", "offset", "reason"),
+    [
+        pytest.param(50, 30, Reason.CAUGHT_UP, id="they may be copies of lost records"),
+        pytest.param(0, 0, None, id="those would be to come"),
+    ],
+)
+def test_a_partition_that_hides_records_is_not_empty(start: int, offset: int, reason: Reason | None):
+    sources, destination = Sources((position(50, start, retention_ms=1),)), LogFacts(0, 30, 100)
+    decision = decide_merged(sources, found(), destination, Policy())
+    assert (decision.offset, decision.reason) == (offset, reason)
 
 
 @pytest.mark.parametrize("skipping", [{"on_expired": "first_visible"}, {"on_expired": "fail"}, {"on_no_anchor": "end"}])

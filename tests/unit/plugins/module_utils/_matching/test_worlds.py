@@ -49,6 +49,11 @@ def test_what_is_still_to_come_repeats_as_well() -> None:
     assert (truth.repeats(1), truth.repeats(1, to_come=True)) == (0, 1)
 
 
+def test_the_judge_objects_where_an_open_transaction_hides_all_that_was_consumed() -> None:
+    found = judge(parse("S a@0(gone) b@1(gone) T a@0(open)<0 b@1(open)<1 C=2 start=2"), "", Answer("exact", 0, 0))
+    assert [each.kind for each in found] == ["false exact"]
+
+
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
