@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 
-"""The near way: unconsumed records that the destination has not, although a later one has arrived there.
+"""Unconsumed records that the destination has not, although a later one has arrived there.
 
-They do not change the offset, because no offset brings them; but whoever starts the group has to know of them.
+They do not change the offset, because no offset brings them; but whoever starts the group has to know of them. The near way
+looks for them where it has read; where no time leads from a start of the log, both logs are counted.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
+import dataclasses
 import typing as t
 
 from .._model.match_on import Key, Matching
@@ -17,30 +20,53 @@ from .._model.verdicts import Absent, Reason
 from . import whole
 from .certificates import FromTheEnd, NothingConsumed
 from .evidence import Decision, Question
-from .log_reader import Reader
+from .log_reader import Doubt, Reader
 
 NEAR = 512  # offsets from the two places on in which a record that seems to be missing is looked for
 FIRST = 8  # offsets that mostly say that nothing is missing
 
+_NOT_KNOWN = (
+    "whether unconsumed records are absent is not known: timestamps do not lead to their copies, and a log is longer than "
+    "search_limit"
+)
+
 
 def with_absent(reader: Reader, question: Question, decision: Decision) -> Decision:
-    """The decision, with the absent records that few readings show. Raises NotRead, BudgetSpent.
+    """The decision, with the absent records that few readings show, or a count. Raises NotRead, BudgetSpent.
 
     A compacted log lacks older records of its keys as it should: there, none counts.
     """
-    if decision.offset is None or decision.absent or reader.destination.facts.compacted:
+    source, destination = reader.source, reader.destination
+    if decision.absent or destination.facts.compacted:
         return decision
-    absent: Absent | None = None
-    if isinstance(decision.certificate, NothingConsumed):
-        absent = _at_the_start(reader, question)
-    elif isinstance(decision.certificate, FromTheEnd):
-        if decision.certificate.missing:
-            absent = _after_the_offset(reader, decision.offset, _matching(decision))
-    elif decision.after is not None:
-        absent = _before(reader, decision.offset, decision.after.source_offset, _matching(decision))
-    elif decision.reason is Reason.EXPIRED:
-        absent = _by_times(reader, decision.offset)
+    if decision.offset is None or not destination.length or _begin(reader) >= source.end:
+        return decision
+    try:
+        absent = _by_few(reader, question, decision, decision.offset)
+    except Doubt as doubt:
+        if not whole.fits(reader, question):
+            return dataclasses.replace(decision, detail=f"{decision.detail}; {doubt}")
+        absent = whole.absent_of(reader, whole.count_logs(reader, question))
     return whole.noting_absent(reader, decision, absent)
+
+
+def _by_few(reader: Reader, question: Question, decision: Decision, offset: int) -> Absent | None:
+    """What few readings show. Raises Doubt where they show nothing."""
+    if isinstance(decision.certificate, NothingConsumed):
+        return _at_the_start(reader, question)
+    if isinstance(decision.certificate, FromTheEnd):
+        return _after_the_offset(reader, offset, _matching(decision)) if decision.certificate.missing else None
+    if decision.after is not None:
+        return _before(reader, offset, decision.after.source_offset, _matching(decision))
+    if decision.reason is Reason.EXPIRED:
+        with contextlib.suppress(Doubt):  # hardly anything is there: no copy of an unconsumed record is known
+            return _by_times(reader, offset)
+    return None
+
+
+def _begin(reader: Reader) -> int:
+    """Where the unconsumed records begin that the source still has."""
+    return max(reader.committed, reader.source.start)
 
 
 def _matching(decision: Decision) -> Matching:
@@ -59,9 +85,8 @@ def _after_the_offset(reader: Reader, offset: int, matching: Matching) -> Absent
 
 def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Absent | None:
     """Of the records before the one of this source offset, which has arrived: those that do not follow close to the offset."""
-    source = reader.source
+    source, begin = reader.source, _begin(reader)
     # What is next to the committed offset has been read already, and says in nearly all cases that nothing is missing.
-    begin = max(reader.committed, source.start)
     first = source.records(begin, min(begin + FIRST, arrived + 1))
     if first and first[0].offset == arrived:
         return None
@@ -75,8 +100,6 @@ def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Ab
 def _at_the_start(reader: Reader, question: Question) -> Absent | None:
     """Of the records of a log of which nothing was ever consumed."""
     source, destination = reader.source, reader.destination
-    if not source.length or not destination.length:
-        return None
     if whole.are_small(reader, question):
         return whole.absent_of(reader, whole.count_logs(reader, question))
     source.want(source.start, source.start + FIRST)
@@ -88,15 +111,17 @@ def _at_the_start(reader: Reader, question: Question) -> Absent | None:
 
 
 def _by_times(reader: Reader, offset: int) -> Absent | None:
-    """Of the first records that the source still has: what stands at the destination where their time leads has arrived."""
-    source, destination = reader.source, reader.destination
+    """Of the first records that the source still has: what stands at the destination where their time leads has arrived.
+
+    Raises Doubt where no time leads to a record and its copy.
+    """
+    source, destination, begin = reader.source, reader.destination, _begin(reader)
     matching = Matching(timestamp=True, headers=False)
-    begin = max(reader.committed, source.start)
     first = source.records(begin, begin + FIRST)
     place = destination.first_at(first[0].timestamp) if first and first[0].timestamp >= 0 else None
     copies = [] if place is None else destination.records(place, place + FIRST)
     if not copies or copies[0].log_append_time:
-        return None
+        raise Doubt(_NOT_KNOWN)
     source_offset = source.first_at(copies[0].timestamp)
     key = matching.key(copies[0])
     originals = (
@@ -104,7 +129,9 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
         if source_offset is None
         else [r for r in source.records(source_offset, source_offset + FIRST) if matching.key(r) == key]
     )
-    return _before(reader, offset, originals[0].offset, matching) if originals else None
+    if not originals:
+        raise Doubt(_NOT_KNOWN)
+    return _before(reader, offset, originals[0].offset, matching)
 
 
 def _absent(lacking: t.Sequence[Record], arrived: int, *, exactly: bool) -> Absent | None:

@@ -204,7 +204,8 @@ def _placed(sources: Sources, count: PartitionCount, destination: LogFacts, poli
     if first is None and sources.incomplete:
         return _by_policy(sources, count, destination, policy)
     # Before the first copy stands what was there earlier, or what has expired after it was consumed.
-    return _counted(sources, first if first is not None and unknown < first else destination.log_start, answer)
+    offset = destination.log_start if first is None or unknown is None or first < unknown else first
+    return _counted(sources, offset, answer)
 
 
 def _counted(sources: Sources, offset: int, answer: Answer) -> Decision:

@@ -106,7 +106,7 @@ def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
             detail = f"{what}; on_expired says fail"
             return blocked(Reason.POLICY_FAIL, detail, lossless=NoRecordBefore(start, records=0))
         case OnExpired.COUNT_BACK | OnExpired.START | OnExpired.FIRST_VISIBLE:
-            detail = f"{what}; the plan takes the first remaining record, and no other is skipped"
+            detail = f"{what}; the plan takes the first remaining record"
             return Decision(Verdict.SAFE, start, Reason.EXPIRED, 0, detail)
         case _:
             t.assert_never(on_expired)
@@ -144,5 +144,5 @@ def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need
         return blocked(Reason.OFFSETS_DIFFER, detail)
     if outside is not None and isinstance(answer, Decision):
         outside = _with_lost(outside, committed, both_start, clause)
-        return dataclasses.replace(outside, matched_by=answer.matched_by)
+        return dataclasses.replace(outside, after=answer.after, matched_by=answer.matched_by)
     return answer

@@ -68,6 +68,22 @@ LONG = {
     "nothing was consumed": (
         0, ALL, log(run(30, 600), start=30), Verdict.EXACT, Absent(30, 0, exactly=False, deleted_before=30),
     ),
+    "nothing was consumed, and the broker has stamped the copies": (
+        0, ALL, log(run(30, 600), start=30, stamped=True), Verdict.EXACT, Absent(30, 0, deleted_before=30),
+    ),
+    "nothing was consumed, and the tool sets its own times": (
+        0, ALL, log(" ".join(f"r{number}@{number + 5000}" for number in range(30, 600))), Verdict.EXACT, Absent(30, 0),
+    ),
+    "nothing was consumed, and records have no times": (
+        0, log(" ".join(f"r{number}@-1" for number in range(600))),
+        log(" ".join(f"r{number}@-1" for number in range(30, 600))), Verdict.EXACT, Absent(30, 0),
+    ),
+    "nothing was consumed, stamped records of others come first": (
+        0, ALL, log(run(900, 916) + " " + run(0, 590), stamped=True), Verdict.EXACT, None,
+    ),
+    "expired, and all that is left is still to come": (
+        5, log(run(100, 600), start=100), log(run(0, 90)), Verdict.SAFE, None,
+    ),
     "nothing was consumed, other records come first": (0, ALL, log("x@-5 y@-4 " * 8 + run(0, 590)), Verdict.EXACT, None),
     "expired on both clusters": (
         5, log(run(10, 600), start=10), log(run(30, 600), start=30), Verdict.SAFE,
@@ -90,6 +106,13 @@ def test_of_long_logs(name: str) -> None:
     committed, source, destination, verdict, absent = LONG[name]
     decision = decided(committed, source, destination, budget=5000)
     assert (decision.verdict, decision.absent) == (verdict, absent)
+
+
+def test_what_is_absent_from_a_log_that_is_too_long_to_count_is_not_known() -> None:
+    decision = decided(0, ALL, log(run(30, 600), start=30, stamped=True), budget=500)
+    assert (decision.verdict, decision.absent) == (Verdict.EXACT, None)
+    assert "whether unconsumed records are absent is not known" in decision.detail
+    assert "not known" not in decided(0, ALL, log(run(0, 590), stamped=True), budget=500).detail
 
 
 def test_nothing_was_consumed_and_nothing_is_absent() -> None:

@@ -262,6 +262,23 @@ def test_kept_offsets_lag_whatever_retention_has_deleted_and_however_far_the_las
     assert "source offset 125, is not at the destination, and none after it; wait" in entry.detail
 
 
+@pytest.mark.parametrize("stamped", [False, True])
+@pytest.mark.parametrize(("committed", "records"), [(0, 40), (20, 24)])
+def test_kept_offsets_whose_records_the_destination_alone_has_deleted_are_absent(
+    mirrored_log, stamped, committed, records
+):
+    cut(mirrored_log, "destination", 50, 200)
+    if stamped:
+        mirrored_log.stamps.add("destination cluster")
+        mirrored_log.records["destination cluster"] = [
+            each._replace(timestamp=10**9 + each.offset, log_append_time=True)
+            for each in mirrored_log.records["destination cluster"]
+        ]
+    (entry,) = planned(offset=committed).entries
+    assert (entry.offset, entry.absent.records, entry.absent.source) == (50, records, committed)
+    assert "no other is skipped" not in entry.detail
+
+
 def test_only_a_destination_that_goes_with_the_source_lags(mirrored_log):
     cut(mirrored_log, "destination", 0, 119)
     assert planned(offset=201).entries[0].reason is Reason.BEYOND_END, "at the source as well"
