@@ -23,6 +23,7 @@ FILES = sorted([*(PLUGINS / "module_utils").rglob("*.py"), *(PLUGINS / "modules"
 # Their texts are kept in files, which name the options of modules, and are translated as a whole where they are shown.
 KEPT = {
     "_backlog/entries.py",
+    "_matching/absent.py",
     "_matching/certify.py",
     "_matching/chosen.py",
     "_matching/decide.py",

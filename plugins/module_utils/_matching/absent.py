@@ -26,7 +26,7 @@ NEAR = 512  # offsets from the two places on in which a record that seems to be 
 FIRST = 8  # offsets that mostly say that nothing is missing
 
 _NOT_KNOWN = (
-    "whether unconsumed records are absent is not known: timestamps do not lead to their copies, and a log is longer than "
+    "; whether unconsumed records are absent is not known: timestamps do not lead to their copies, and a log is longer than "
     "search_limit"
 )
 
@@ -43,9 +43,9 @@ def with_absent(reader: Reader, question: Question, decision: Decision) -> Decis
         return decision
     try:
         absent = _by_few(reader, question, decision, decision.offset)
-    except Doubt as doubt:
+    except Doubt:
         if not whole.fits(reader, question):
-            return dataclasses.replace(decision, detail=f"{decision.detail}; {doubt}")
+            return dataclasses.replace(decision, detail=decision.detail + _NOT_KNOWN)
         absent = whole.absent_of(reader, whole.count_logs(reader, question))
     return whole.noting_absent(reader, decision, absent)
 
@@ -121,7 +121,7 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
     place = destination.first_at(first[0].timestamp) if first and first[0].timestamp >= 0 else None
     copies = [] if place is None else destination.records(place, place + FIRST)
     if not copies or copies[0].log_append_time:
-        raise Doubt(_NOT_KNOWN)
+        raise Doubt
     source_offset = source.first_at(copies[0].timestamp)
     key = matching.key(copies[0])
     originals = (
@@ -130,7 +130,7 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
         else [r for r in source.records(source_offset, source_offset + FIRST) if matching.key(r) == key]
     )
     if not originals:
-        raise Doubt(_NOT_KNOWN)
+        raise Doubt
     return _before(reader, offset, originals[0].offset, matching)
 
 

@@ -263,7 +263,7 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     source, destination, policy = reader.source, reader.destination, question.policy
     is_empty, hidden = _is_empty(destination), hidden_records(destination.facts)
     if is_empty and not hidden:
-        nothing = NothingThere(copies=0, hidden=0, consumed_left=0)
+        nothing = NothingThere(copies=0, hidden=destination.facts.high_watermark - destination.end, consumed_left=0)
         return Decision.exact(nothing, destination.end, detail="the destination is empty")
     retention = source.facts.retention_ms
 
