@@ -74,8 +74,7 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
     InvalidInput where Spark or Java is missing.
     """
     spark_library.check_packages()
-    java = find_java(options) if options.remote is None else None
-    check_cluster_manager(options)
+    java = _driver_java(options) if options.remote is None else None
     say("Spark is starting" if java else f"connecting to {options}")
     with (
         work_folder(options.work_directory, say) as folder,
@@ -97,8 +96,7 @@ def obstacle(options: SparkOptions) -> str | None:
     try:
         spark_library.check_packages()
         if options.remote is None:
-            find_java(options)
-            check_cluster_manager(options)
+            _driver_java(options)
             check_archives(options.archives)
             check_work_directory(options.work_directory)
     except InvalidInput as exc:
@@ -115,6 +113,13 @@ def absence(options: SparkOptions) -> str | None:
     What is only counted does without it then. Whoever describes a Spark wants it, and is told what is wrong with it.
     """
     return obstacle(options) if options == SparkOptions() else None
+
+
+def _driver_java(options: SparkOptions) -> Java:
+    """The Java for a driver of this machine's own. Raises InvalidInput where that one could not begin."""
+    spark_library.check_home()
+    check_cluster_manager(options)
+    return find_java(options)
 
 
 def _is_silent(addresses: t.Sequence[tuple[str, int]]) -> bool:
@@ -165,17 +170,7 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
         raise SparkFailed("Spark's master does not answer", cluster=str(options), remedy=remedy)
     known = class_data(java, folder)
     properties = _properties(options, folder, known)
-    variables: dict[str, str | None] = {
-        "JAVA_HOME": str(_home(java, folder)),
-        "PYSPARK_PYTHON": properties.get("spark.pyspark.python") or _python(options),
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_LOCAL_DIRS": str(folder),  # by which the next session knows what this one has started, see work_folder()
-        "TMPDIR": str(folder),
-        **dict.fromkeys(_USERS_OWN),
-    }
-    if options.is_local:
-        variables["SPARK_LOCAL_IP"] = "127.0.0.1"  # nothing listens on the network
-    with environment(**variables):
+    with environment(**_variables(options, java, folder, properties)):
         began, learnt = time.monotonic(), False
         builder = spark_library.SparkSession.builder.master(options.master).appName("streamshift-kafka")
         try:
@@ -193,6 +188,24 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
         finally:
             _end(kill=known.made is not None and not learnt)
             known.keep()
+
+
+def _variables(
+    options: SparkOptions, java: Java, folder: Path, properties: t.Mapping[str, str]
+) -> dict[str, str | None]:
+    """What pyspark, its Java process and its Python workers find in their environment, and with None do not find."""
+    variables: dict[str, str | None] = {
+        "JAVA_HOME": str(_home(java, folder)),
+        "PYSPARK_PYTHON": properties.get("spark.pyspark.python") or _python(options),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_HOME": os.environ.get("SPARK_HOME") or None,  # an empty one would be the current directory
+        "SPARK_LOCAL_DIRS": str(folder),  # by which the next session knows what this one has started, see work_folder()
+        "TMPDIR": str(folder),
+        **dict.fromkeys(_USERS_OWN),
+    }
+    if options.is_local:
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"  # nothing listens on the network
+    return variables
 
 
 def _properties(options: SparkOptions, folder: Path, known: ClassData) -> dict[str, str]:

@@ -11,7 +11,10 @@ pyarrow and pandas come with PySpark's first use: only functions that run on wor
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import logging
+import os
+import re
 import sys
 import typing as t
 from pathlib import Path
@@ -66,3 +69,26 @@ def check_packages() -> None:
             remedy="install the collection's requirements there (pip install -r requirements-spark.txt)",
             kind=FailureKind.REQUIREMENT_MISSING,
         )
+
+
+def check_home() -> None:
+    """Raise InvalidInput where SPARK_HOME, from which pyspark starts Java, has no Spark of pyspark's version."""
+    home = os.environ.get("SPARK_HOME")
+    if not home:
+        return
+    # Vendors add to versions: 4.0.1-amzn-0 in Java, 4.0.1+amzn.0 in Python. A Spark built in place has no jars.
+    wanted = ".".join(re.findall(r"\d+", importlib.metadata.version("pyspark"))[:3])
+    cores = " ".join(jar.name for jar in Path(home, "jars").glob("spark-core_*.jar"))
+    found = re.findall(r"spark-core_[\d.]+-(\d+\.\d+\.\d+)", cores)
+    if not Path(home, "bin/spark-submit").is_file():
+        what = "has no bin/spark-submit"
+    elif found and wanted not in found:
+        what = f"has Spark {found[0]}"
+    else:
+        return
+    raise InvalidInput(
+        f"SPARK_HOME is {home}, which {what}",
+        why=f"pyspark {wanted} starts Spark from it",
+        remedy=f"set it in environment of the play or task to the directory of Spark {wanted}, or to an empty text",
+        kind=FailureKind.REQUIREMENT_MISSING,
+    )

@@ -1,5 +1,6 @@
 """What a session promises to those who work with it. Its beginning and end: tests/integration/test_spark_sessions.py."""
 
+import importlib.metadata
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import (
     absence,
@@ -26,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session i
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import SCHEMA, _batch
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
+VERSION = importlib.metadata.version("pyspark")
 RANGES = [Range(TopicPartition("orders", number), 0, 10**6) for number in range(8)]
 
 
@@ -132,6 +135,45 @@ def test_kubernetes_needs_an_image(monkeypatch, tmp_path):
         assert obstacle(SparkOptions(master=bare.master, conf={image: "spark:4"})) is None
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     assert obstacle(bare) is None
+
+
+@pytest.mark.parametrize(
+    ("core", "named"),
+    [
+        (None, "has no bin/spark-submit"),
+        ("spark-core_2.12-3.5.1.jar", "has Spark 3.5.1"),
+        (f"spark-core_2.13-{VERSION}1.jar", f"has Spark {VERSION}1"),
+        (f"spark-core_2.13-{VERSION}-amzn-0.jar", None),
+        ("of-a-build-in-place.jar", None),
+    ],
+)
+def test_a_spark_home_of_another_spark_is_known_before(monkeypatch, tmp_path, core, named):
+    if core:
+        for name in ("bin/spark-submit", f"jars/{core}"):
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    if named is None:
+        assert obstacle(SparkOptions()) is None
+        return
+    assert f"SPARK_HOME is {tmp_path}, which {named}: pyspark {VERSION} starts Spark from it" in str(
+        obstacle(SparkOptions())
+    )
+    with (
+        pytest.raises(InvalidInput, match=f"directory of Spark {VERSION}, or to an empty text"),
+        open_session(SparkOptions()),
+    ):
+        raise AssertionError
+    assert obstacle(SparkOptions(remote="sc://127.0.0.1:1")) != obstacle(SparkOptions())
+
+
+def test_an_empty_spark_home_is_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPARK_HOME", "")
+    assert obstacle(SparkOptions()) is None
+    assert (
+        session._variables(SparkOptions(), Java(tmp_path, 17, "17.0.1", small=False), tmp_path, {})["SPARK_HOME"]
+        is None
+    )
 
 
 def test_archives_may_lie_elsewhere():
