@@ -117,7 +117,20 @@ _KNOWN: t.Sequence[tuple[str, str, str]] = (
         "correct the token in remote in {spark}",
     ),
     (
-        r"All masters are unresponsive|Could not parse Master URL|Master removed our application",
+        r"InvalidClassException: [^\n]*local class incompatible",
+        "the Spark cluster has another version of Spark than this machine",
+        "install the pyspark of the cluster's version here, or set master in {spark} to a cluster of this one's",
+    ),
+    (
+        r"Master removed our application: FAILED",
+        "executors of Spark have failed again and again",
+        (
+            "read their logs on the workers, and see that they have Java 17 or newer and reach this machine by the name "
+            "that spark.driver.host in conf of {spark} has"
+        ),
+    ),
+    (
+        r"All masters are unresponsive|Could not parse Master URL",
         "Spark's master does not answer",
         "correct master in {spark}, and see that both machines reach each other",
     ),

@@ -74,6 +74,11 @@ MENDED = {
         "Spark's workers have no Python ./env/bin/python",
     UNREACHABLE: "the API server of Kubernetes cannot be reached: Connection refused: /10.0.0.1:6443. Correct master in spark",
     FORBIDDEN: 'the API server of Kubernetes refuses this client: configmaps is forbidden: User "system:serviceaccount:',
+    "Job aborted due to stage failure: Master removed our application: FAILED":
+        "executors of Spark have failed again and again. Read their logs on the workers",
+    "Reason: All masters are unresponsive! Giving up.": "Spark's master does not answer. Correct master in spark",
+    "All masters are unresponsive\njava.io.InvalidClassException: org.apache.spark.rpc.A; local class incompatible: stream":
+        "the Spark cluster has another version of Spark than this machine. Install the pyspark of the cluster's version",
     "java.lang.OutOfMemoryError: Java heap space": "Spark's memory is used up",
     "[JAVA_GATEWAY_EXITED] Java gateway process exited": "Spark's Java process did not start",
 }  # fmt: skip
