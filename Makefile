@@ -25,6 +25,8 @@ VERSION ?= 4.3.0
 
 # Molecule, ansible-lint and the tests call Ansible's programs by name.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# They find this checkout by its ansible.cfg, and not the collection or the settings that a shell has for other work.
+unexport ANSIBLE_COLLECTIONS_PATH ANSIBLE_CONFIG
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java chromium demo check test integration molecule lint format docs bench bench-estate bench-logs attack faults soak matrix lock package clean

@@ -6,6 +6,7 @@ Ansible, molecule (.config/molecule/config.yml) and pytest (pyproject.toml) all 
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 
 LINK = Path(__file__).parent / ".ansible/collections/ansible_collections/streamshift/kafka"
@@ -14,3 +15,7 @@ if not LINK.is_symlink():
     LINK.parent.mkdir(parents=True, exist_ok=True)
     LINK.symlink_to("../../../..", target_is_directory=True)
     importlib.invalidate_caches()
+
+# What a shell has for other work would go before ansible.cfg. The Makefile leaves the same out for what it starts.
+for name in ("ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_CONFIG"):
+    os.environ.pop(name, None)

@@ -105,6 +105,21 @@ def test_a_module_of_the_installed_package_runs(installed):
     assert done.returncode and "cannot connect" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["make", "--no-print-directory", "--eval", "shown: ; @env", "shown"],
+        [sys.executable, "-c", "import conftest, os; print(os.environ)"],  # as pytest begins
+    ],
+)
+def test_what_a_shell_sets_for_another_collection_does_not_count(command):
+    others = {"ANSIBLE_COLLECTIONS_PATH": "/opt/elsewhere", "ANSIBLE_CONFIG": "/opt/elsewhere/ansible.cfg"}
+    said = subprocess.run(
+        command, cwd=ROOT, env=os.environ | others, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    assert "PATH" in said and "/opt/elsewhere" not in said
+
+
 def test_every_module_is_in_the_action_group():
     assert sorted(MODULES) == sorted(file.stem for file in (ROOT / "plugins/modules").glob("[!_]*.py"))
 
