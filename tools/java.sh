@@ -7,12 +7,18 @@
 # where that is possible without asking (root and apt), else says what to install.
 set -euo pipefail
 
+# As sandbox_java.py looks for one.
+java_is_new_enough() {
+    local program version
+    for program in ${JAVA_HOME:+"$JAVA_HOME/bin/java"} java; do
+        version=$("$program" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p') || continue
+        [[ ${version:-0} -lt 17 ]] || return 0
+    done
+    return 1
+}
+
 missing() {
-    local version=0
-    if command -v java >/dev/null; then
-        version=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
-    fi
-    [[ ${version:-0} -ge 17 ]] || echo "Java 17 or newer"
+    java_is_new_enough || echo "Java 17 or newer"
     command -v mvn >/dev/null || echo "Maven"
     command -v openssl >/dev/null || echo "openssl"
 }

@@ -23,7 +23,7 @@ if ! [[ -x .venv/bin/python ]]; then
     if ! python=$(find_python); then
         # Debian's Python comes without the module that makes virtual environments.
         if [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
-            apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
+            apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
         fi
         if ! python=$(find_python); then
             echo "Please install Python 3.11 or newer with its venv module (Debian, Ubuntu: python3-venv)." >&2
