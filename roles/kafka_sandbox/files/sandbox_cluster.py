@@ -32,10 +32,11 @@ class Wanted:
     memory: str = "512m"
 
     def __post_init__(self) -> None:
-        texts = {
-            key: str(value) for key, value in self.settings.items()
-        }  # as properties files and cluster.json have them
-        object.__setattr__(self, "settings", texts)
+        # Texts, as properties files and cluster.json have them; YAML reads some of them as numbers.
+        object.__setattr__(self, "name", str(self.name))
+        for each in ("settings", "users"):
+            texts = {str(key): str(value) for key, value in getattr(self, each).items()}
+            object.__setattr__(self, each, texts)
         for wrong in self._mistakes():
             raise SandboxError(f"{self.name}: {wrong}")
 

@@ -71,17 +71,33 @@ def cache_folder() -> Path:
 
 @functools.cache
 def java() -> str:
-    """The path of a Java that can run every supported broker. Raises SandboxError when there is none."""
+    """The path of a Java that can run every supported broker: that of JAVA_HOME or of PATH, the first that is new enough.
+
+    Raises SandboxError that names what was found instead.
+    """
     home = os.environ.get("JAVA_HOME")
-    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    remedy = f"Install Java {OLDEST_JAVA} or newer, for example: apt-get install openjdk-{OLDEST_JAVA}-jre-headless"
-    if found is None or not os.access(found, os.X_OK):
-        raise SandboxError(f"Kafka needs Java {OLDEST_JAVA} or newer, and none was found. {remedy}")
-    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    seen = []
+    for place, program in (("JAVA_HOME", home and f"{home}/bin/java"), ("PATH", shutil.which("java"))):
+        if not program:
+            continue
+        release = _release(program)
+        if release >= OLDEST_JAVA:
+            return program
+        seen.append(f"{place} has " + (f"Java {release}" if release else f"no Java that runs ({program})"))
+    raise SandboxError(
+        f"Kafka needs Java {OLDEST_JAVA} or newer: {'; '.join(seen) or 'JAVA_HOME and PATH have none'}. "
+        f"Install it, for example: apt-get install openjdk-{OLDEST_JAVA}-jre-headless"
+    )
+
+
+def _release(program: str) -> int:
+    """8, 17, ..., or 0 when it does not run."""
+    try:
+        said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:
+        return 0
     version = re.search(r'version "(?:1\.)?(\d+)', said)
-    if version is None or int(version[1]) < OLDEST_JAVA:
-        raise SandboxError(f"Kafka needs Java {OLDEST_JAVA} or newer, and {found} is {said.splitlines()[:1]}. {remedy}")
-    return found
+    return int(version[1]) if version else 0
 
 
 def jars(version: str) -> Path:
@@ -181,6 +197,7 @@ def _fetch(version: str, folder: Path) -> None:
         try:
             done = subprocess.run(
                 [maven, "-q", "-B", "-f", str(project), COPY_DEPENDENCIES, f"-DoutputDirectory={target}"],
+                env=_variables_of_maven(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -194,3 +211,9 @@ def _fetch(version: str, folder: Path) -> None:
             raise SandboxError(f"Maven could not fetch Kafka {version}: {' '.join(why)}")
         (target / LOG4J_1_FILE).write_text(LOG4J_1)
         target.rename(folder)
+
+
+def _variables_of_maven() -> dict[str, str]:
+    """Without a JAVA_HOME in which java() has found nothing: Maven takes the Java of PATH only if there is none."""
+    found = java() == f"{os.environ.get('JAVA_HOME')}/bin/java"
+    return {name: value for name, value in os.environ.items() if found or name != "JAVA_HOME"}

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import kafka_sandbox
+import sandbox_java
 from sandbox_cluster import Wanted
 from sandbox_java import SandboxError
 from sandbox_processes import cause, free_ports
@@ -54,8 +55,43 @@ def test_a_start_that_was_killed_and_a_damaged_file_hinder_nobody(tmp_path):
     assert kafka_sandbox.stop("onprem", tmp_path) and not folder.exists()
 
 
-def test_settings_are_texts_as_in_the_file():
+def test_names_settings_and_passwords_are_texts_as_in_the_file():
+    assert Wanted(2026).name == "2026"
     assert Wanted("one", settings={"num.partitions": 3}).settings == {"num.partitions": "3"}
+    assert Wanted("one", secured=True, users={"alice": 12345}).users == {"alice": "12345"}
+
+
+def java_of(folder, version):
+    """A java in a folder's bin that says which one it is, as its own does."""
+    program = folder / "bin/java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2024-04-16' >&2\n")
+    program.chmod(0o700)
+    return program
+
+
+def test_the_first_java_that_is_new_enough_is_taken(monkeypatch, tmp_path):
+    old, new, gone = tmp_path / "old", tmp_path / "new", tmp_path / "gone"
+    java_of(old, "1.8.0_442")
+    good = str(java_of(new, "17.0.11"))
+    for home, path in ((new, old), (old, new), (gone, new)):
+        monkeypatch.setenv("JAVA_HOME", str(home))
+        monkeypatch.setenv("PATH", f"{path}/bin")
+        assert sandbox_java.java.__wrapped__() == good
+    monkeypatch.setenv("PATH", f"{old}/bin")
+    with pytest.raises(SandboxError, match=rf"JAVA_HOME has no Java that runs \({gone}/bin/java\); PATH has Java 8\. "):
+        sandbox_java.java.__wrapped__()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(gone))
+    with pytest.raises(SandboxError, match="JAVA_HOME and PATH have none"):
+        sandbox_java.java.__wrapped__()
+
+
+def test_maven_runs_on_the_java_that_was_found(monkeypatch, tmp_path):
+    monkeypatch.setattr(sandbox_java, "java", lambda: f"{tmp_path}/bin/java")
+    for home, kept in ((str(tmp_path), True), ("/nowhere", False)):
+        monkeypatch.setenv("JAVA_HOME", home)
+        assert ("JAVA_HOME" in sandbox_java._variables_of_maven()) is kept
 
 
 def test_free_ports_differ_and_are_free():
