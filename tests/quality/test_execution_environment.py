@@ -6,8 +6,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import distro
 import pytest
 import yaml
+from bindep.depends import Depends
 
 ROOT = Path(__file__).parents[2]
 COMMENT = re.compile(r"\s+# from collection streamshift\.kafka$")
@@ -35,12 +37,35 @@ def test_ansible_builder_accepts_the_environment(run_tool: Callable[..., str], t
     assert "streamshift.kafka" in (tmp_path / "_build/requirements.yml").read_text()
 
 
+def packages() -> set[str]:
+    """What bindep installs on the system that it finds."""
+    depends = Depends((ROOT / "bindep.txt").read_text(encoding="utf-8"))
+    return {rule[0] for rule in depends.active_rules(depends.platform_profiles())}
+
+
+@pytest.mark.parametrize(
+    ("system", "version", "package"),
+    [
+        ("almalinux", "9.6", "java-21-openjdk-headless"),
+        ("rhel", "10.0", "java-21-openjdk-headless"),  # has no Java 17
+        ("debian", "12", "openjdk-17-jre-headless"),  # has no Java 21
+        ("debian", "13", "openjdk-21-jre-headless"),  # has no Java 17
+        ("ubuntu", "24.04", "openjdk-21-jre-headless"),
+    ],
+)
+def test_each_system_gets_a_java_that_it_has(
+    monkeypatch: pytest.MonkeyPatch, system: str, version: str, package: str
+) -> None:
+    for name, value in {"id": system, "version": version, "codename": "", "name": system}.items():
+        monkeypatch.setattr(distro, name, lambda *_unused, value=value: value)
+    assert packages() == {package}
+
+
 @pytest.mark.skipif(shutil.which("apt-cache") is None, reason="there is no apt")
 def test_the_packages_of_bindep_exist_where_apt_can_look() -> None:
-    """Those of rpm are the same release. `make matrix` installs the Python packages in clean environments."""
+    """Those of rpm have the same releases. `make matrix` installs the Python packages in clean environments."""
     said = subprocess.run(["apt-cache", "pkgnames", "openjdk"], check=True, capture_output=True, text=True)
     known = set(said.stdout.split())
     if not known:
         pytest.skip("apt knows no packages: run apt-get update")
-    packages = {line.split()[0] for line in stated("bindep.txt") if "platform:dpkg" in line}
-    assert packages and packages <= known
+    assert packages() and packages() <= known
