@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 # For programs that import the collection; pytest and Ansible find it by their own settings.
-PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
+PROGRAM := PYTHONPATH="$(CURDIR)/.ansible/collections:$(CURDIR)" $(PYTHON)
 # How many test processes. They share brokers, and wait for them: two cores have time for a third process. `make check`
 # has no brokers, and takes one process for each core.
 WORKERS ?= 3
@@ -25,8 +25,8 @@ VERSION ?= 4.3.0
 
 # Molecule, ansible-lint and the tests call Ansible's programs by name.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-# They find this checkout by its ansible.cfg, and not the collection or the settings that a shell has for other work.
-unexport ANSIBLE_COLLECTIONS_PATH ANSIBLE_CONFIG
+# They find this checkout by its ansible.cfg, and Spark in .venv, and not what a shell has set for other work.
+unexport SPARK_HOME $(filter ANSIBLE_%,$(.VARIABLES))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java chromium demo check test integration molecule lint format docs bench bench-estate bench-logs attack faults soak matrix lock package clean

@@ -16,6 +16,6 @@ if not LINK.is_symlink():
     LINK.symlink_to("../../../..", target_is_directory=True)
     importlib.invalidate_caches()
 
-# What a shell has for other work would go before ansible.cfg. The Makefile leaves the same out for what it starts.
-for name in ("ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_CONFIG"):
-    os.environ.pop(name, None)
+# What a shell has set for other work would go before ansible.cfg and .venv. The Makefile leaves the same out.
+for name in [name for name in os.environ if name.startswith("ANSIBLE_") or name == "SPARK_HOME"]:
+    del os.environ[name]

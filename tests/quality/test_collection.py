@@ -112,8 +112,8 @@ def test_a_module_of_the_installed_package_runs(installed):
         [sys.executable, "-c", "import conftest, os; print(os.environ)"],  # as pytest begins
     ],
 )
-def test_what_a_shell_sets_for_another_collection_does_not_count(command):
-    others = {"ANSIBLE_COLLECTIONS_PATH": "/opt/elsewhere", "ANSIBLE_CONFIG": "/opt/elsewhere/ansible.cfg"}
+def test_what_a_shell_sets_for_other_work_does_not_count(command):
+    others = dict.fromkeys(("ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_CONFIG", "SPARK_HOME"), "/opt/elsewhere")
     said = subprocess.run(
         command, cwd=ROOT, env=os.environ | others, check=True, stdout=subprocess.PIPE, text=True
     ).stdout

@@ -209,7 +209,7 @@ def main(words: t.Sequence[str] | None = None) -> int:
     given = _arguments(words)
     try:
         json.dump(_run(given), sys.stdout, indent=2)
-    except SandboxError as failed:
+    except (SandboxError, OSError) as failed:  # such as a folder that cannot be written
         print(failed, file=sys.stderr)
         return 1
     print()

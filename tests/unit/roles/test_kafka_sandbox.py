@@ -43,6 +43,13 @@ def test_a_folder_that_is_no_cluster_is_left_alone(tmp_path, command):
     assert precious.read_text() == "precious"
 
 
+def test_a_directory_that_cannot_be_made_is_told_in_one_line(tmp_path, capsys):
+    file = tmp_path / "file"
+    file.touch()
+    assert kafka_sandbox.main(["start", "onprem", "--work", f"{file}/clusters"]) == 1
+    assert capsys.readouterr().err == f"[Errno 20] Not a directory: '{file}/clusters'\n"
+
+
 def test_a_start_that_was_killed_and_a_damaged_file_hinder_nobody(tmp_path):
     folder = tmp_path / "onprem"
     folder.mkdir()
