@@ -80,8 +80,8 @@ def check_home() -> None:
     wanted = ".".join(re.findall(r"\d+", importlib.metadata.version("pyspark"))[:3])
     cores = " ".join(jar.name for jar in Path(home, "jars").glob("spark-core_*.jar"))
     found = re.findall(r"spark-core_[\d.]+-(\d+\.\d+\.\d+)", cores)
-    if not Path(home, "bin/spark-submit").is_file():
-        what = "has no bin/spark-submit"
+    if not os.access(Path(home, "bin/spark-submit"), os.X_OK):
+        what = "has no bin/spark-submit that can be run"
     elif found and wanted not in found:
         what = f"has Spark {found[0]}"
     else:

@@ -140,7 +140,7 @@ def test_kubernetes_needs_an_image(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("core", "named"),
     [
-        (None, "has no bin/spark-submit"),
+        (None, "has no bin/spark-submit that can be run"),
         ("spark-core_2.12-3.5.1.jar", "has Spark 3.5.1"),
         (f"spark-core_2.13-{VERSION}1.jar", f"has Spark {VERSION}1"),
         (f"spark-core_2.13-{VERSION}-amzn-0.jar", None),
@@ -151,7 +151,7 @@ def test_a_spark_home_of_another_spark_is_known_before(monkeypatch, tmp_path, co
     if core:
         for name in ("bin/spark-submit", f"jars/{core}"):
             (tmp_path / name).parent.mkdir()
-            (tmp_path / name).touch()
+            (tmp_path / name).touch(0o700)
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     if named is None:
         assert obstacle(SparkOptions()) is None
