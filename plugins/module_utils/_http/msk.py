@@ -9,7 +9,7 @@ import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import ConnectionFailed, InvalidInput
+from .._model.errors import ConnectionFailed, InvalidInput, MigrationError
 from .._model.failure_kinds import FailureKind
 
 _SESSION_NAME = "streamshift"  # what CloudTrail shows of a role that was assumed
@@ -35,8 +35,15 @@ def signed(connection: Connection) -> tuple[str, float]:
         token, expires_ms = MSKAuthTokenProvider.generate_auth_token_from_credentials_provider(
             connection.aws_region, _credentials(connection)
         )
+    except MigrationError:
+        raise
     except (BotoCoreError, ClientError) as exc:  # neither quotes a secret
         raise _failed(connection, str(exc)) from exc
+    except (
+        Exception
+    ) as exc:  # botocore lets through what files and programs of the user cause, whose texts may hold a secret
+        why = getattr(exc, "strerror", None)
+        raise _failed(connection, f"{type(exc).__name__}: {why}" if why else type(exc).__name__) from exc
     return token, expires_ms / 1000 - time.time()
 
 
@@ -45,9 +52,15 @@ def _credentials(connection: Connection) -> t.Any:
     from botocore.credentials import CredentialProvider, Credentials  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from botocore.session import Session  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
+    def refuse(_prompt: str) -> t.NoReturn:
+        why = "the role of the profile asks for the code of an MFA device, which nobody can type during a run"
+        raise _failed(connection, why)
+
     class Provider(CredentialProvider):  # type: ignore[misc,unused-ignore]
         def load(self) -> Credentials:
             session = Session(profile=connection.aws_profile)
+            # There is no option for it, and it would read the terminal of whoever has started the run.
+            session.get_component("credential_provider").get_provider("assume-role")._prompter = refuse
             if not connection.aws_role_arn:
                 credentials = session.get_credentials()
                 if credentials is None:

@@ -172,6 +172,34 @@ def test_a_machine_without_credentials_is_told(sts, monkeypatch):
         token_source(connection(aws_region="eu-west-1"))
 
 
+def config(monkeypatch, path, text):
+    """The machine has this configuration of AWS, and no credentials besides."""
+    path.write_text(text)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(path))
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("credential_process = /nowhere/program s3cret", "FileNotFoundError: No such file or directory"),
+        ("credential_process = echo s3cret", "JSONDecodeError"),
+        (f"role_arn = {ROLE}\nweb_identity_token_file = /nowhere", "FileNotFoundError: No such file or directory"),
+        (
+            f"role_arn = {ROLE}\nsource_profile = other\nmfa_serial = arn:aws:iam::111122223333:mfa/me",
+            "the role of the profile asks for the code of an MFA device, which nobody can type during a run",
+        ),
+    ],
+)
+def test_what_a_profile_asks_for_and_the_machine_does_not_have_is_told(sts, monkeypatch, tmp_path, lines, why):
+    config(monkeypatch, tmp_path / "config", f"[profile mine]\n{lines}\n")
+    with pytest.raises(ConnectionFailed) as refusal:
+        token_source(connection(aws_region="eu-west-1", aws_profile="mine"))
+    assert refusal.value.why == why
+    assert "check aws_profile, the AWS credentials of the machine" in refusal.value.remedy
+
+
 def test_iam_without_its_package_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "aws_msk_iam_sasl_signer", None)
     with pytest.raises(InvalidInput, match="aws-msk-iam-sasl-signer-python.*on the workers of a Spark cluster"):
