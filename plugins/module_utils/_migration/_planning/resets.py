@@ -148,7 +148,7 @@ def _wanted(
     wanted: dict[Key, bool] = {}
     for name, reading in sorted(readings.items()):
         consumed = {partition.topic for partition in reading.offsets} & set(chosen[name].names)
-        named = {topic for topic in selection.topics if name in selection.named_groups or topic in consumed}
+        named = {*selection.topics} if name in selection.named_groups else set()
         partitions = {partition for partition in reading.offsets if partition.topic in consumed}
         for topic in consumed | named:
             partitions |= {TopicPartition(topic, number) for number in range(counts.get(topic, 0))}

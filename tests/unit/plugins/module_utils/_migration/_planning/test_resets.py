@@ -104,13 +104,18 @@ def test_a_group_goes_where_it_has_committed_and_what_is_missing_is_blocked(stat
     }
 
 
-def test_a_named_group_goes_on_all_partitions_of_a_named_topic_and_one_of_a_pattern_only_where_it_reads(state):
+def test_a_named_group_goes_on_all_partitions_of_a_named_topic_and_one_of_a_pattern_only_where_it_has_committed(state):
     named = planned({"to": "earliest"}, groups=["billing", "new"], topics=["clicks", "orders"])
     assert {where for where, offset in offsets(named).items() if offset == 10} == {
         (group, where) for group in ("billing", "new") for where in ("clicks-0", "orders-0", "orders-1", "orders-2")
     }
-    matched = offsets(planned({"to": "earliest"}, group_patterns=[".*"], topics=["clicks"]))
-    assert matched == {("billing", "clicks-0"): 10}
+    matched = offsets(planned({"to": "earliest"}, group_patterns=["b.*"], topics=["clicks", "orders"]))
+    assert matched == {
+        ("billing", "clicks-0"): 10,
+        ("billing", "orders-0"): 10,
+        ("billing", "orders-1"): 10,
+        ("billing", "orders-2"): "uncommitted",
+    }
 
 
 def test_the_first_rule_that_fits_wins_and_what_none_fits_is_left_out(state):
