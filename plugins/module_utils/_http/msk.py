@@ -41,7 +41,7 @@ def signed(connection: Connection) -> tuple[str, float]:
         raise _failed(connection, str(exc)) from exc
     except (
         Exception
-    ) as exc:  # botocore lets through what files and programs of the user cause, whose texts may hold a secret
+    ) as exc:  # of the user's files and programs, which botocore lets through: its text may hold a secret
         why = getattr(exc, "strerror", None)
         raise _failed(connection, f"{type(exc).__name__}: {why}" if why else type(exc).__name__) from exc
     return token, expires_ms / 1000 - time.time()
