@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import time
 import typing as t
+import urllib.parse
 
 from .._http.http_json import HttpAnswer, HttpService, ask, ask_patiently
 from .._model.errors import BrokerError, InvalidInput, MigrationError, NotAuthorized
@@ -19,7 +20,11 @@ from .._model.option_names import option_name
 _SECONDS = 10.0  # for an answer
 _PATIENCE = 2.0  # seconds, for a registry that elects a leader
 _LIMIT = 1 << 24  # bytes of an answer: a schema
-_NO_SUCH_ID = 40403  # the registry's error_code
+_UNKNOWN = (
+    40401,
+    40402,
+    40403,
+)  # a registry's error_code for no such subject, version or schema; Apicurio has all for ids
 _MAGIC, _HEAD = b"\0", 5  # a byte, and four of the id
 
 
@@ -30,25 +35,34 @@ class SchemaRegistry(HttpService):
     NAME = "schema registry"
 
 
+class SubjectId(t.NamedTuple):
+    """An id of a schema, and the subject that records with it have by the names of their topic, such as orders-value."""
+
+    number: int
+    subject: str
+
+
 class KnownIds(t.NamedTuple):
-    """unknown: the ids that the registry does not have. not_asked: those for which there was no time."""
+    """unknown: what the registry does not have. not_asked: that for which there was no time."""
 
-    unknown: frozenset[int]
-    not_asked: frozenset[int] = frozenset()
+    unknown: frozenset[SubjectId]
+    not_asked: frozenset[SubjectId] = frozenset()
 
 
-def known_ids(registry: SchemaRegistry, ids: t.Collection[int], seconds: float) -> KnownIds:
+def known_ids(registry: SchemaRegistry, ids: t.Collection[SubjectId], seconds: float) -> KnownIds:
     """Ask for each id, for so many seconds at most.
 
+    An id that the registry's default context lacks may be in the one that has the subject, where consumers find it, too.
     Raises ConnectionFailed, NotAuthorized, BrokerError or InvalidInput at the first answer that is none of a registry.
     """
+    in_default = functools.cache(functools.partial(_is_known, registry))
     unknown = set()
     end = time.monotonic() + seconds
     left = sorted(ids)
     while left and time.monotonic() < end:
-        if not _is_known(registry, left[0]):
-            unknown.add(left[0])
-        left.pop(0)
+        number, subject = asked = left.pop(0)
+        if not in_default(number) and not _is_known(registry, number, f"?subject={urllib.parse.quote(subject)}"):
+            unknown.add(asked)
     return KnownIds(frozenset(unknown), frozenset(left))
 
 
@@ -66,9 +80,9 @@ def schema_ids(contents: t.Iterable[bytes | None]) -> frozenset[int]:
     return frozenset(number for number in ids if number is not None) if all(ids) else frozenset()
 
 
-def _is_known(registry: SchemaRegistry, number: int) -> bool:
+def _is_known(registry: SchemaRegistry, number: int, query: str = "") -> bool:
     endpoint = registry.endpoint(_SECONDS, _LIMIT)
-    url = f"{registry.url.rstrip('/')}/schemas/ids/{number}"
+    url = f"{registry.url.rstrip('/')}/schemas/ids/{number}{query}"
     answer = ask_patiently(functools.partial(ask, endpoint, "GET", url), _PATIENCE)
     try:
         content = answer.json()
@@ -77,7 +91,7 @@ def _is_known(registry: SchemaRegistry, number: int) -> bool:
     told = content if isinstance(content, dict) else {}
     if answer.is_success and isinstance(told.get("schema"), str):
         return True
-    if answer.status == 404 and told.get("error_code") == _NO_SUCH_ID:
+    if answer.status == 404 and told.get("error_code") in _UNKNOWN:
         return False
     raise _refused(registry, answer, endpoint.hidden(str(told.get("message") or "its answer is not one of a registry")))
 

@@ -12,7 +12,7 @@ from .._control import groups as control
 from .._control import positions
 from .._control.acl_requests import missing_cluster_acls
 from .._control.connect_rest import ConnectRest, read_sinks
-from .._control.schema_registry import SchemaRegistry, known_ids
+from .._control.schema_registry import SchemaRegistry, SubjectId, known_ids
 from .._control.topics import cluster_id
 from .._model.assessment import Assessment, Row
 from .._model.connection import Connection
@@ -68,7 +68,7 @@ def assess_groups(connection: Connection, listed: GroupOverviews, options: Asses
         view.times = positions.lookup_all_times(connection, view.wanted_times(groups), set())
     except MigrationError as exc:
         seen.risks.append(Risk(RiskKind.NOT_VISIBLE, f"Times could not be looked up in logs: {exc}"))
-    ids: dict[str, list[int]] = {}
+    ids: dict[str, list[SubjectId]] = {}
     if options.records:
         view.stamps = next_times(connection, seen, _next_offsets(groups))
         ids = sampled_schema_ids(connection, seen)
@@ -149,7 +149,7 @@ def _readers(connection: Connection, groups: t.Iterable[GroupOverview]) -> dict[
 
 
 def _topic_rows(
-    seen: ClusterTopics, readers: t.Mapping[str, t.Collection[str]], ids: t.Mapping[str, list[int]]
+    seen: ClusterTopics, readers: t.Mapping[str, t.Collection[str]], ids: t.Mapping[str, list[SubjectId]]
 ) -> t.Iterator[Row]:
     for topic, count in seen.partitions.items():
         known_name, settings = known(topic, TOPICS), seen.settings.get(topic)
@@ -164,7 +164,7 @@ def _topic_rows(
             "retention_ms": settings and settings.retention_ms,
             "cleanup_policy": policy,
             "groups": sorted(readers.get(topic, ())),
-            "schema_ids": ids.get(topic, []),
+            "schema_ids": [each.number for each in ids.get(topic, ())],
         }
 
 
@@ -177,9 +177,9 @@ def _unread(seen: ClusterTopics, readers: t.Container[str], groups: t.Iterable[G
         yield Risk(RiskKind.TOPIC_UNREAD, f"{counted(seen.offsets(topic), 'offset')} are in its logs.", None, topic)
 
 
-def _schema_risks(ids: t.Mapping[str, list[int]], registry: SchemaRegistry | None) -> t.Iterator[Risk]:
+def _schema_risks(ids: t.Mapping[str, list[SubjectId]], registry: SchemaRegistry | None) -> t.Iterator[Risk]:
     """What the destination's registry does not know; without a usable one, the ids that are needed."""
-    every = {number for numbers in ids.values() for number in numbers}
+    every = {each for of_topic in ids.values() for each in of_topic}
     if not every:
         return
     unanswered = every
@@ -187,26 +187,25 @@ def _schema_risks(ids: t.Mapping[str, list[int]], registry: SchemaRegistry | Non
         try:
             answer = known_ids(registry, every, _REGISTRY_SECONDS)
             unanswered = set(answer.not_asked)
-            for topic, numbers in ids.items():
-                lacking = [number for number in numbers if number in answer.unknown]
+            for topic, of_topic in ids.items():
+                lacking = [each for each in of_topic if each in answer.unknown]
                 if lacking:
                     detail = f"{registry} does not know {_ids_text(lacking)}."
                     yield Risk(RiskKind.SCHEMA_ID_UNKNOWN, detail, None, topic)
             if unanswered:
-                detail = (
-                    f"It answered within {_REGISTRY_SECONDS:g} s for {len(every - unanswered)} of {len(every)} ids."
-                )
+                numbers, left = ({each.number for each in some} for some in (every, unanswered))
+                detail = f"It answered within {_REGISTRY_SECONDS:g} s for {len(numbers - left)} of {len(numbers)} ids."
                 yield Risk(RiskKind.SCHEMA_REGISTRY_UNUSABLE, detail)
         except MigrationError as exc:
             yield Risk(RiskKind.SCHEMA_REGISTRY_UNUSABLE, f"{exc}")
-    for topic, numbers in ids.items():
-        open_ids = [number for number in numbers if number in unanswered]
+    for topic, of_topic in ids.items():
+        open_ids = [each for each in of_topic if each in unanswered]
         if open_ids:
             yield Risk(RiskKind.SCHEMA_IDS, f"Its last records carry {_ids_text(open_ids)}.", None, topic)
 
 
-def _ids_text(ids: t.Sequence[int]) -> str:
-    return f"{'id' if len(ids) == 1 else 'ids'} {first_of([str(number) for number in ids], NAMED)}"
+def _ids_text(ids: t.Sequence[SubjectId]) -> str:
+    return f"{'id' if len(ids) == 1 else 'ids'} {first_of([str(each.number) for each in ids], NAMED)}"
 
 
 def _hidden(connection: Connection, listed: GroupOverviews, seen: ClusterTopics, every: bool) -> t.Iterator[Risk]:

@@ -9,7 +9,7 @@ import typing as t
 
 from .._control import permissions, topics
 from .._control.positions import Bounds, bounds_as_far_as_known
-from .._control.schema_registry import schema_ids
+from .._control.schema_registry import SubjectId, schema_ids
 from .._control.topics import TopicSettings
 from .._model.connection import Connection
 from .._model.errors import MigrationError
@@ -117,7 +117,7 @@ def next_times(
     }
 
 
-def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str, list[int]]:
+def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str, list[SubjectId]]:
     """The ids of schemas in the last records of each topic that is no tool's, by topic; topics without any are left out."""
     ranges = []
     for topic, count in seen.partitions.items():
@@ -140,10 +140,11 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
         seen.risks.append(_unseen(f"Records could not be sampled for ids of schemas: {exc}"))
     contents = values_by_key((record.partition.topic, record) for record in records)
     ids = {
-        topic: schema_ids(record.key for record in rows) | schema_ids(record.value for record in rows)
+        topic: dict.fromkeys(schema_ids(record.key for record in rows), f"{topic}-key")
+        | dict.fromkeys(schema_ids(record.value for record in rows), f"{topic}-value")
         for topic, rows in contents.items()
     }
-    return {topic: sorted(numbers) for topic, numbers in ids.items() if numbers}
+    return {topic: [SubjectId(*item) for item in sorted(its.items())] for topic, its in ids.items() if its}
 
 
 def _without(operation: str, missing: t.Iterable[str]) -> frozenset[str]:
