@@ -38,7 +38,7 @@ class AssessOptions(t.NamedTuple):
 
     records: whether records are read, for the times of next records and for ids of schemas. workers: one of each
     Connect cluster. every: whether all groups are selected, so that all topics are meant, and it is known which of them nobody
-    reads.
+    reads. by_patterns: whether patterns select groups, so that some may be missed that the login does not see.
     """
 
     abandoned_after: float
@@ -47,6 +47,7 @@ class AssessOptions(t.NamedTuple):
     registry: SchemaRegistry | None
     workers: t.Sequence[ConnectRest]
     every: bool
+    by_patterns: bool
 
 
 def assess_groups(connection: Connection, listed: GroupOverviews, options: AssessOptions) -> Assessment:
@@ -72,7 +73,7 @@ def assess_groups(connection: Connection, listed: GroupOverviews, options: Asses
     if options.records:
         view.stamps = next_times(connection, seen, _next_offsets(groups))
         ids = sampled_schema_ids(connection, seen)
-    risks = [*_hidden(connection, listed, seen, options.every), *_moving(connection, groups, begun, options.watch)]
+    risks = [*_hidden(connection, listed, options.by_patterns), *_moving(connection, groups, begun, options.watch)]
     risks += [risk for group in groups for risk in group_risks(group, view)]
     if options.every:
         risks += _unread(seen, readers, groups)
@@ -208,15 +209,15 @@ def _ids_text(ids: t.Sequence[SubjectId]) -> str:
     return f"{'id' if len(ids) == 1 else 'ids'} {first_of([str(each.number) for each in ids], NAMED)}"
 
 
-def _hidden(connection: Connection, listed: GroupOverviews, seen: ClusterTopics, every: bool) -> t.Iterator[Risk]:
-    """How much of the cluster the login sees: brokers leave out in silence what it may not describe."""
+def _hidden(connection: Connection, listed: GroupOverviews, by_patterns: bool) -> t.Iterator[Risk]:
+    """How many groups the login does not see: brokers leave out in silence what it may not describe."""
     if listed.denied:
         names = first_names(listed.denied, NAMED)
         detail = f"{counted(len(listed.denied), 'group')} may not be described: grant ACL GROUP DESCRIBE on {names}."
         yield Risk(RiskKind.NOT_VISIBLE, detail)
-    if every and missing_cluster_acls(connection, "DESCRIBE"):
+    if by_patterns and missing_cluster_acls(connection, "DESCRIBE"):
         detail = (
-            f"The login sees {counted(len(listed.groups), 'group')} and {counted(len(seen.partitions), 'topic')}. It lacks ACL "
-            "CLUSTER DESCRIBE, without which brokers do not say whether there are more groups."
+            f"The login sees {counted(len(listed.listed), 'group')}. It lacks ACL CLUSTER DESCRIBE, without which brokers do "
+            "not say whether there are more."
         )
         yield Risk(RiskKind.NOT_VISIBLE, detail)

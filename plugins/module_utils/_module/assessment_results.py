@@ -66,6 +66,7 @@ def group_part(
         registry(params),
         workers(params),
         every,
+        bool(asked.group_patterns),
     )
     return assess_groups(connection, listed, assess_options)
 

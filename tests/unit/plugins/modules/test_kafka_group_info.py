@@ -2,7 +2,9 @@
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import assess_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.list_groups import GroupOverviews
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.source_topics import ClusterTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -22,7 +24,7 @@ def look(run_module, monkeypatch):
     def run(check=False, **options):
         def use_case(_connection, selection):
             run.asked = selection
-            return GroupOverviews([BILLING], ("old",))
+            return GroupOverviews([BILLING], ("old",), listed=("billing", "old"))
 
         monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", use_case)
         return run_module(kafka_group_info, check=check, cluster=SOURCE, **options)
@@ -85,3 +87,27 @@ def test_a_number_that_is_none_is_refused_with_the_others(look, tmp_path, value)
     assert result["failed"]
     for option in ("abandoned_after", "watch_seconds"):
         assert f"{option} is {float(value)}" in result["msg"]
+
+
+@pytest.mark.parametrize(
+    ("selection", "is_said"),
+    [
+        ({}, True),
+        ({"group_patterns": ["bill.*"]}, True),
+        ({"exclude_group_patterns": ["old"]}, True),
+        ({"groups": ["billing"]}, False),
+    ],
+)
+def test_an_assessment_of_patterns_says_that_a_login_may_see_only_a_part(
+    look, monkeypatch, tmp_path, selection, is_said
+):
+    for name, value in {
+        "read_topics": ClusterTopics({}, {}, {}, frozenset(), []),
+        "missing_cluster_acls": ["CLUSTER DESCRIBE on kafka-cluster"],
+        "cluster_id": "id",
+    }.items():
+        monkeypatch.setattr(assess_groups, name, lambda *_given, value=value: value)
+    monkeypatch.setattr(assess_groups.positions, "lookup_all_times", lambda *_given: {})
+    part = tmp_path / "part.json"
+    look(assessment=str(part), watch_seconds=0, **selection)
+    assert ("The login sees 2 groups. It lacks ACL CLUSTER DESCRIBE" in part.read_text()) == is_said
