@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import typing as t
 from types import MappingProxyType
@@ -85,11 +86,12 @@ class Given:
         return bool(boolean(self.get(option, False), strict=False))
 
     def number(self, option: str) -> float:
-        """The value of such a variable that is a number, maybe as a text; 0 for what is none."""
+        """The value of such a variable that is a number, maybe as a text; 0 for what is none, or too large."""
         try:
-            return float(self.get(option))
-        except (TypeError, ValueError):
+            number = float(self.get(option))
+        except (TypeError, ValueError, OverflowError):
             return 0
+        return number if math.isfinite(number) else 0
 
     def changed(self) -> dict[str, t.Any]:
         """{variable: value} of those that have another value than their default, sorted."""

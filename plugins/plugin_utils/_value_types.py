@@ -107,10 +107,10 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
     if kind in _WANTED:
         takes, give = _WANTED[kind]
         try:
-            if kind == "list" and isinstance(value, bool):  # Ansible makes a text of it
+            if kind == "list" and _is_read_by_yaml(value, option):  # Ansible makes a text of it
                 raise TypeError
             value = takes(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             dictionary = f"Give {'a list of dictionaries' if kind == 'list' else 'a dictionary'} with {_keys(option)}"
             yield f"{place} is {_shown(value, option, place)}. {dictionary if 'options' in option else give}."
             return

@@ -2,6 +2,7 @@
 
 import collections
 import datetime
+import math
 
 import pytest
 from ansible.errors import AnsibleUndefinedVariable
@@ -486,6 +487,9 @@ def test_what_has_another_value_than_its_default_is_known():
         ({"verify_limit": "yes"}, "group_migration_verify_limit is yes. Give a whole number."),
         ({"idle_wait": "nan"}, "group_migration_idle_wait is nan. Give a number."),
         ({"stop_timeout": "inf"}, "group_migration_stop_timeout is inf. Give a number."),
+        ({"verify_limit": math.inf}, "group_migration_verify_limit is inf. Give a whole number."),
+        ({"idle_wait": 10**400}, "group_migration_idle_wait is 1000000"),
+        ({"groups": 1.5}, "group_migration_groups is 1.5. Give a list of texts."),
         ({"groups": None}, "group_migration_groups has no value. Give a list, such as [], or leave it out."),
         ({"topic_map": None}, "group_migration_topic_map has no value. Give a list, such as [], or leave it out."),
         ({"spark": None}, "group_migration_spark has no value. Give a dictionary, such as {}, or leave it out."),
