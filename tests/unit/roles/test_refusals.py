@@ -197,6 +197,15 @@ def test_a_file_in_place_of_the_directory_of_backups_is_named(controller):
     assert "another directory in back_up_offsets_directory" in output and "cannot connect" not in output
 
 
+def test_a_fence_is_not_lifted_with_another_directory_and_makes_none(controller):
+    fence = {"cluster": "onprem", "topics": ["orders"], "phase": "lift", "directory": "kafka-fences/onprme"}
+    role = {"role": "streamshift.kafka.topic_fence"} | {f"topic_fence_{name}": value for name, value in fence.items()}
+    playbook = controller.directory.parent / "lift.json"
+    playbook.write_text(json.dumps([{"hosts": "onprem", "gather_facts": False, "roles": [role]}]))
+    assert "there is no receipt file" in failed(controller.run(str(playbook)))
+    assert not (controller.directory / "kafka-fences").exists()
+
+
 def test_a_run_that_is_refused_before_it_begins_says_that_nothing_was_written(controller):
     for refused in (
         controller.migrate_groups(groups=["billing"], directory=""),
