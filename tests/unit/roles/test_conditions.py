@@ -206,13 +206,6 @@ def test_the_source_is_looked_at_once_more_before_groups_are_set(runs, verified,
 
 
 @pytest.mark.parametrize("check", [False, True])
-def test_an_assessment_reads_no_plan_of_an_earlier_run_in_a_dry_run(check):
-    task = named("roles/migration_assessment/tasks/plan.yml", "Let the assessment read it")
-    planned = {"__migration_assessment_planned": {"stat": {"exists": True}}, "__migration_assessment_unplanned": []}
-    assert evaluated(task["when"], **planned, ansible_check_mode=check) is not check
-
-
-@pytest.mark.parametrize("check", [False, True])
 def test_the_status_needs_no_directory_that_a_dry_run_does_not_make(check):
     task = named("playbooks/migration_status.yml", "Look what has become of the groups")
     status = task["streamshift.kafka.kafka_group_readiness"]["status"].strip("{} ")
@@ -312,3 +305,17 @@ def test_the_play_of_the_page_about_waves_starts_no_consumers_at_two_clusters(co
     playbook.write_text(json.dumps([play]))
     played = controller.run(str(playbook), *begin)
     assert bool(played.code) == bool(failing) and re.findall(r"ran ([A-Z][a-z ]+)", played.output) == ran, played.output
+
+
+@pytest.mark.parametrize("named", ["billing,web", ["billing", "web"]], ids=["a text", "a list"])
+def test_an_assessment_compares_the_topics_of_sinks_with_the_destination_whatever_patterns_leave_out(played, named):
+    found = [
+        {"group": "connect-s3", "use": "sink", "partitions": 3},
+        {"group": "connect-idle", "use": "sink", "partitions": 0},
+        {"group": "console-consumer-1", "use": "tool", "partitions": 1},
+        {"group": "billing", "use": "application", "partitions": 1},
+    ]
+    its = {"migration_assessment_groups": named, "__migration_assessment_found": {"groups": found}}
+    task = {"name": "Show", "ansible.builtin.debug": {"msg": "{{ __migration_assessment_compared | join(' ') }}"}}
+    files = [str(ROOT / "roles/migration_assessment/vars/main.yml")]
+    assert '"msg": "billing web connect-s3"' in played(task, vars=its, vars_files=files)
