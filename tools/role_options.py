@@ -57,6 +57,7 @@ OTHER_DEFAULTS: dict[str, t.Any] = {
     "group_reset_on_rewind": "rewind",
     "group_migration_on_new_records": "fail",
     "group_migration_on_still_written": "note",
+    "mirror_maker_group_sync_on_still_written": "note",
     "group_migration_wait_for_replication": None,
     "topic_promotion_fence_receipt": "kafka-fences/{{ topic_promotion_source }}/topics-receipt.json",
     "mirror_maker_group_sync_wait_for_replication": None,
@@ -93,7 +94,10 @@ ADDED = {
         )
     ],
     "group_migration_on_new_records": ["Only a return uses the variable (O(group_migration_return))."],
-    "group_migration_on_still_written": ["The phases V(plan) and V(sync) do not look."],
+    "group_migration_on_still_written": [
+        "The phases V(plan), V(sync) and V(rollback), and runs with O(group_migration_backup), do not look."
+    ],
+    "mirror_maker_group_sync_on_still_written": ["Only the phase V(cut_over) looks."],
     "group_migration_stop_timeout": ["Only the phases V(migrate), V(cut_over) and V(return) wait."],
     "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
     "group_reset_plan_digest": [
@@ -353,7 +357,9 @@ def with_defaults(role: str) -> str:
 def _describe(variable: Options, option: Options, role: str, variables: t.Container[str]) -> None:
     text = option["description"]
     items = [_in_role(item, role, variables) for item in ([text] if isinstance(text, str) else text)]
-    variable["description"] = [item for item in items if item is not None]
+    # A variable with a default is always set, though the module's option has none.
+    unset = "If it is not set," if "default" in option else None
+    variable["description"] = [item for item in items if item is not None and not (unset and item.startswith(unset))]
     for name, inner in option.get("suboptions", {}).items():
         _describe(variable["options"][name], inner, role, variables)
 

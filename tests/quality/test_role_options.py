@@ -47,6 +47,17 @@ def test_variables_are_declared_as_the_modules_declare_them(role):
     )
 
 
+def test_no_variable_with_a_default_says_what_happens_without_it():
+    """The module's option may have no default."""
+    named = [
+        name
+        for role in ROLES
+        for name, option in variables(role)
+        if "default" in option and any(line.startswith("If it is not set,") for line in lines(option))
+    ]
+    assert not named
+
+
 def unexplained(options: t.Iterable[tuple[str, Options]]) -> list[str]:
     """The choices that no line begins with, so that none says what they do."""
     return [

@@ -171,6 +171,24 @@ def test_a_cut_over_names_the_groups_whose_consumers_may_start(controller, words
     assert f"moved: {','.join(moved)};" in done(controller.run(str(playbook), *words)).output
 
 
+@pytest.mark.parametrize(("phase", "looks"), [("sync", False), ("cut_over", True)])
+def test_the_cut_over_of_a_sync_looks_for_producers_at_the_source_and_a_round_does_not(played, phase, looks):
+    role = "mirror_maker_group_sync"
+    its = {
+        name: value
+        for name, value in named(f"roles/{role}/tasks/sync.yml", "Sync")["vars"].items()
+        if name == "_common_commit_options" or name.startswith(f"__{role}")
+    }
+    for file in ("defaults", "vars"):
+        its |= yaml.safe_load((ROOT / f"roles/{role}/{file}/main.yml").read_text())
+    shown = {
+        "name": "Show",
+        "ansible.builtin.debug": {"msg": "{{ _common_commit_options.on_still_written | default('no') }}"},
+    }
+    output = played(shown, vars=its | {f"{role}_phase": phase})
+    assert f'"msg": "{"note" if looks else "no"}"' in output
+
+
 @pytest.mark.parametrize(
     "written, active_groups, has_plan, verified",
     [
