@@ -256,6 +256,13 @@ def test_a_cluster_that_is_no_host_fails_a_run_and_no_look_at_the_playbook(contr
     )
 
 
+@pytest.mark.parametrize("play", ["back_up_offsets", "list_groups", "migrate_groups"])
+def test_a_playbook_that_is_given_tags_does_nothing_and_says_so_once(controller, play):
+    output = done(controller.run(f"streamshift.kafka.{play}", "--tags", "plan")).output
+    assert output.count("Nothing in this playbook has a tag: with --tags plan, nothing of it runs") == 1
+    assert "cannot connect" not in output
+
+
 @pytest.mark.parametrize("play", ["back_up_offsets", "list_groups"])
 def test_a_pattern_that_matches_no_cluster_is_no_success(controller, play):
     output = failed(controller.run(f"streamshift.kafka.{play}", "-e", f"{play}_hosts=onprm"))
