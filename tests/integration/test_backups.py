@@ -46,6 +46,22 @@ def test_a_group_that_was_deleted_or_moved_gets_its_offsets_back(source, orders,
     assert committed(source, f"{orders}-other") == other
 
 
+def test_offsets_that_expired_at_the_old_cluster_come_back_from_the_snapshot_of_the_migration(
+    source, destination, orders, controller
+):
+    """The brokers have deleted the group while its consumers were away."""
+    copy(source, orders, destination, orders)
+    before = committed(source, orders)
+    done(controller.migrate_groups(groups=[orders]))
+    delete_groups(source, [orders])
+    done(controller.rollback(groups=[orders]))
+    restore = {"playbook": "restore_offsets", "groups": [orders]}
+    restore["backup"] = "kafka-migrations/onprem-to-cloud/snapshot.json"
+    assert f"+{orders} {orders}-0: 5 'kept'" in done(controller.clone_groups("--check", "--diff", **restore)).output
+    done(controller.clone_groups(**restore))
+    assert committed(source, orders) == before
+
+
 def test_a_backup_is_refused_where_its_offsets_mean_nothing(source, orders, controller):
     restore = {"playbook": "restore_offsets", "backup": back_up(controller, orders)}
     said = failed(controller.clone_groups(groups=[f"{orders}x"], **restore))

@@ -17,7 +17,10 @@ FILES = ["plan.json", "snapshot.json"]
 DRY_RUN = "Dry run: nothing of this has been written."
 STEPS = ("snapshot", "plan", "preview", "verify", "commit", "read back")
 RUN = "look at the offsets, and run the same command without --check."
-GO_ON = "start the consumers on onprem, or run again the playbook that had moved them."
+GO_ON = (
+    "see that the groups still have committed offsets on onprem (streamshift.kafka.list_groups), and start the consumers "
+    "there, or run again the playbook that had moved them."
+)
 LINES = 60  # of a run of a few groups, with blank ones, where display_skipped_hosts is false as in the example configuration
 START = (
     "start the consumers at the destination. To roll back, stop them, and run the same command with "
@@ -178,7 +181,7 @@ def test_a_rollback_sends_no_consumers_back_of_groups_that_it_keeps(
     for others in (True, False):
         said = " ".join(done(controller.rollback(**options)).output.split())
         assert f"{went_on}: left alone" in said and "Let their consumers go on at the destination" in said
-        assert "set group_migration_on_rewind to rewind" in said and "Next: start" not in said
+        assert "set group_migration_on_rewind to rewind" in said and f"Next: {GO_ON}" not in said
         assert (f"Next, for the other groups: {GO_ON}" in said) is others
         assert ("Nothing was rolled back." in said) is not others and "If other files" not in said
     assert went_on in list_groups(destination) and stopped not in list_groups(destination)
