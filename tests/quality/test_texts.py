@@ -97,6 +97,19 @@ def test_links_in_the_documentation_lead_somewhere(known_files):
     assert not dead
 
 
+def test_files_in_the_documentation_exist(known_files):
+    """Those between back-ticks that begin with a folder of the repository, as in SECURITY.md's table of tests."""
+    folders = {file.parts[0] for file in known_files if len(file.parts) > 1}
+    paths = {
+        (file, path)
+        for file in documents(known_files)
+        for path in re.findall(r"`((?:\w[\w.-]*/)+[\w.-]+\.\w+)`", (ROOT / file).read_text(encoding="utf-8"))
+        if path.split("/")[0] in folders
+    }
+    missing = [f"{file}: {path}" for file, path in sorted(paths) if not (ROOT / path).exists()]
+    assert paths and not missing
+
+
 def test_anchors_in_the_documentation_exist(known_files):
     dead = [
         f"{file}: {link}#{anchor}"

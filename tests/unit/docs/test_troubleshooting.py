@@ -41,14 +41,6 @@ def test_the_page_has_one_entry_for_each_name_and_no_other(heading, names):
     assert sorted(name for name, _text in entries(heading)) == sorted(names)
 
 
-def test_the_table_of_contents_has_all_entries_in_their_order():
-    told = re.findall(r"\[`(\w+)`\]\(#([\w-]+)\)", PAGE.split("\n## ")[0])
-    names = re.findall(r"^### `(\w+)`$", PAGE, re.MULTILINE)
-    before = [names[:at].count(name) for at, name in enumerate(names)]
-    # A name that two sections have gets a number for the second one, as forges give it.
-    assert told == [(name, f"{name}-{again}" if again else name) for name, again in zip(names, before, strict=True)]
-
-
 @pytest.mark.parametrize("heading", SECTIONS)
 def test_each_entry_has_a_cause_and_a_remedy(heading):
     parts = r"\n\*\*Cause:\*\* \S.*\n\n\*\*Remedy:\*\* \S.*"
