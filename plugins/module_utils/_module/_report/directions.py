@@ -34,7 +34,8 @@ def next_steps(
     undone = (
         "Let the consumers go on where they were before, or run the playbook again."
         if occasion.is_within_one_cluster
-        else f"Start the consumers{occasion.at_the_source}, or {'return' if occasion.returns else 'migrate'} again."
+        else f"See that the groups still have committed offsets{occasion.at_the_source}, and start the consumers there, or "
+        f"{'return' if occasion.returns else 'migrate'} again."
     )
     if occasion.is_rollback:
         return _after_rollback(undone, occasion, total, rows), ""

@@ -259,7 +259,9 @@ def test_the_report_of_a_rollback_is_about_what_was_selected_in_the_receipt_what
     story = told(texts | rolled_back(texts, ["billing"]), ROLLBACK)
     assert story.headline == "Rolled back: 2 of 2 group-partitions of 1 group; 1 other in the receipt left alone."
     assert story.notes == () and {row.group for row in story.rows} == {"billing"}
-    assert story.next_steps == ("Start the consumers at the source, or migrate again.",)
+    assert story.next_steps == (
+        "See that the groups still have committed offsets at the source, and start the consumers there, or migrate again.",
+    )
     everything = told(rolled_back(texts, ["billing"]), ROLLBACK, selection={})
     assert everything.headline == "Rolled back: 2 of 3 group-partitions of 2 groups."
     for made in (story, everything):
@@ -276,7 +278,8 @@ def test_a_rollback_tells_nobody_to_start_the_consumers_of_groups_that_it_has_le
     assert line in story.left_out and story.no_exceptions.startswith("Of the other groups, none: ")
     assert story.next_steps == (
         "Not rolled back: fraud. Let their consumers go on at the destination.",
-        "For the other groups: Start the consumers at the source, or migrate again.",
+        "For the other groups: See that the groups still have committed offsets at the source, and start the consumers "
+        "there, or migrate again.",
     )
     nothing = told({"receipt.json": texts["receipt.json"]}, ROLLBACK, **both)
     assert nothing.next_steps == ("Not rolled back: billing, fraud. Let their consumers go on at the destination.",)
@@ -319,7 +322,9 @@ def test_a_return_and_its_rollback_call_the_clusters_by_their_names():
     assert returned.next_steps[0].startswith("Start the consumers on onprem.")
     assert returned.way_back.startswith("Stop the consumers on onprem, then roll these groups back.")
     undone = told(rolled_back(texts, ["billing"]), ROLLBACK, **back)
-    assert undone.next_steps == ("Start the consumers on cloud, or return again.",)
+    assert undone.next_steps == (
+        "See that the groups still have committed offsets on cloud, and start the consumers there, or return again.",
+    )
     assert undone.way_back == (
         "To commit offsets for these groups again, run streamshift.kafka.return_groups with all variables of that run."
     )
