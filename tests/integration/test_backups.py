@@ -50,7 +50,8 @@ def test_offsets_that_expired_at_the_old_cluster_come_back_from_the_snapshot_of_
     source, destination, orders, controller
 ):
     """The brokers have deleted the group while its consumers were away."""
-    copy(source, orders, destination, orders)
+    create_topic(destination, orders, 2)
+    copy(source, destination, orders)
     before = committed(source, orders)
     done(controller.migrate_groups(groups=[orders]))
     delete_groups(source, [orders])
