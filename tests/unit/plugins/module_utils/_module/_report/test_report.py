@@ -278,8 +278,10 @@ def test_a_rollback_tells_nobody_to_start_the_consumers_of_groups_that_it_has_le
     assert line in story.left_out and story.no_exceptions.startswith("Of the other groups, none: ")
     assert story.next_steps == (
         "Not rolled back: fraud. Let their consumers go on at the destination.",
-        "For the other groups: See that the groups still have committed offsets at the source, and start the consumers "
-        "there, or migrate again.",
+        (
+            "For the other groups: See that the groups still have committed offsets at the source, and start the consumers "
+            "there, or migrate again."
+        ),
     )
     nothing = told({"receipt.json": texts["receipt.json"]}, ROLLBACK, **both)
     assert nothing.next_steps == ("Not rolled back: billing, fraud. Let their consumers go on at the destination.",)
