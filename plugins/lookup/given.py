@@ -21,6 +21,7 @@ options:
       - V(clusters) does so for the variables that name the clusters, and for choices, before a play on one of them begins.
       - V(changed) returns the variables that have another value than their default.
       - V(names) returns a text of the names of groups, at most twenty, that are given in place of the role.
+      - V(beside) returns the paths that are given in place of the role. A relative one means beside the inventory.
     type: list
     elements: raw
     required: true
@@ -62,12 +63,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _raw:
-  description: The problems, one dictionary of variables, or one text.
+  description: The problems, one dictionary of variables, one text, or paths.
   type: list
   elements: raw
 """
 
-import os
 import typing as t
 
 from ansible import context
@@ -78,6 +78,7 @@ from jinja2 import Undefined, UndefinedError
 
 from ..module_utils._model.progress import first_names
 from ..plugin_utils._given import Given, HostCluster, Inventory, cut_at_blanks, role_options
+from ..plugin_utils._inventory import beside_inventory, inventory_directory
 from ..plugin_utils._last_words import NAMED
 from ..plugin_utils._problems import cluster_options, of_clusters, of_play
 from ..plugin_utils._role_problems import of_role
@@ -92,13 +93,15 @@ class LookupModule(LookupBase):
     """The look-up."""
 
     def run(self, terms: list[t.Any], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[t.Any]:
-        """The lines, one dictionary of variables, or one text."""
+        """The lines, one dictionary of variables, one text, or paths."""
         variables = variables or {}
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
         option: t.Callable[[str], t.Any] = self.get_option
         what, name = terms
         if what == "names":
             return [first_names(name, NAMED)]
+        if what == "beside":
+            return [beside_inventory(path, variables) for path in ([name] if isinstance(name, str) else name)]
         known = option("known")
         options = (
             role_options(name)
@@ -126,10 +129,9 @@ class LookupModule(LookupBase):
         elif what == "preflight":
             lines = of_role(given, inventory, option("hosts"), option("metrics"), option("plan"), option("looked"))
         else:
-            beside = str(variables.get("inventory_dir") or os.getcwd())
             lines = (
                 *of_play(given, inventory, option("facts"), option("hosts"), option("places")),
-                *read_waves(option("waves"), beside).problems,
+                *read_waves(option("waves"), inventory_directory(variables) or ".").problems,
             )
         return list(lines)
 

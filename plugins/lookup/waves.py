@@ -48,12 +48,12 @@ _raw:
   elements: dict
 """
 
-import os
 import typing as t
 
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
+from ..plugin_utils._inventory import beside_inventory, inventory_directory
 from ..plugin_utils._waves import read_waves
 
 
@@ -65,12 +65,9 @@ class LookupModule(LookupBase):
     ) -> list[dict[str, t.Any]]:
         """The waves of these files."""
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
-        inventory = str((variables or {}).get("inventory_dir") or os.getcwd())
-        waves, problems = read_waves(terms, inventory)
+        variables = variables or {}
+        waves, problems = read_waves(terms, inventory_directory(variables) or ".")
         if problems:
             raise AnsibleLookupError("\n".join(problems))
         home = self.get_option("directory")  # type: ignore[no-untyped-call]
-        return [
-            {**wave, "directory": os.path.join(inventory, os.path.expanduser(wave["directory"] or home))}
-            for wave in waves
-        ]
+        return [{**wave, "directory": beside_inventory(wave["directory"] or home, variables)} for wave in waves]

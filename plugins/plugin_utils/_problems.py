@@ -23,6 +23,7 @@ from ..module_utils._model.reset_rules import LARGEST_OFFSET, reset_rule_from
 from ..module_utils._model.selection import compiled, faults_of_names
 from ..module_utils._module.options import cluster_spec, connection
 from ._given import Given, HostCluster, Inventory, converted, playbooks
+from ._inventory import inventory_directory
 from ._value_types import Option, did_you_mean, of_no_value, of_value, unknown_keys
 
 Lines = t.Iterator[str]
@@ -293,7 +294,7 @@ def cluster_options() -> dict[str, Option]:
 def homeless(given: Given, places: Places) -> Lines:
     """Paths beside the inventory, where there is no inventory file, or where a controller makes one for each job."""
     job = any(given.variables.get(name) for name in ("awx_job_id", "tower_job_id"))
-    if job or not given.variables.get("inventory_dir"):
+    if job or not inventory_directory(given.variables):
         nowhere = f"and {given.variables['inventory_hostname']} is in no inventory file"
         why = "which a controller makes anew for each job" if job else nowhere
         for name, paths in places.items():

@@ -13,6 +13,7 @@ from ansible.errors import AnsibleError
 
 from ..module_utils._module.digests import is_digest
 from ._given import Given, Inventory, converted
+from ._inventory import beside_inventory
 from ._problems import Lines, of_play
 
 Looked = t.Mapping[str, t.Any]
@@ -155,9 +156,7 @@ def _group_migration(given: Given) -> Lines:
         )
     # The receipt of a return knows its groups by their names at the cluster that they have left.
     if phase == "rollback" and given.flag("return"):
-        home = posixpath.join(
-            given.variables.get("inventory_dir") or "", posixpath.expanduser(given.get("directory")), "return"
-        )
+        home = posixpath.join(beside_inventory(given.get("directory"), given.variables), "return")
         yield (
             "group_migration_phase is rollback, and group_migration_return is true, which the playbook return_groups sets. To "
             "roll the return back, run the playbook streamshift.kafka.rollback with "

@@ -1,5 +1,7 @@
 """query('streamshift.kafka.given', ...) checks the variables of a role as Ansible has them."""
 
+import os
+
 import pytest
 from ansible import context
 from ansible.parsing.dataloader import DataLoader
@@ -8,6 +10,7 @@ from jinja2 import UndefinedError
 
 from ansible_collections.streamshift.kafka.plugins.lookup.given import LookupModule
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._inventory import beside_inventory, inventory_directory
 
 DEFAULTS = {
     "known": None,
@@ -73,6 +76,18 @@ def test_a_variable_that_is_omitted_is_none():
 def test_a_text_of_names_tells_them_apart():
     assert look_up("names", ["b", "a, c", "bell\a"], {}) == ["b, 'a, c', bell\\u0007"]
     assert look_up("names", [], {}) == [""]
+
+
+def test_relative_paths_are_beside_the_inventory():
+    assert look_up("beside", "files", {}) == ["/srv/files"]
+    assert look_up("beside", ["/etc/files", "~/files", ""], {}) == ["/etc/files", os.path.expanduser("~/files"), ""]
+
+
+def test_a_localhost_that_the_inventory_does_not_name_takes_the_directory_of_its_hosts():
+    hosts = {"onprem": {"inventory_dir": None}, "cloud": {"inventory_dir": "/srv"}}
+    variables = {"groups": {"all": ["onprem", "cloud"]}, "hostvars": hosts}
+    assert inventory_directory(variables) == "/srv"
+    assert beside_inventory("files", {"inventory_dir": "None"}) == os.path.join(os.getcwd(), "files")
 
 
 def test_a_value_that_the_host_does_not_have_is_told():

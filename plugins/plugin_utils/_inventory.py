@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What relative paths of variables mean: beside the inventory, wherever the command was given."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+
+def inventory_directory(variables: t.Mapping[str, t.Any]) -> str:
+    """The directory of the inventory, empty where this host is in no inventory file.
+
+    A list of hosts in place of a file has none, which ansible-core 2.19 calls "None". A localhost that the inventory does not
+    name takes that of its hosts.
+    """
+    own = str(variables.get("inventory_dir"))
+    if os.path.isabs(own):
+        return own
+    others = (
+        str(variables["hostvars"][name].get("inventory_dir")) for name in variables.get("groups", {}).get("all", ())
+    )
+    return next(filter(os.path.isabs, others), "")
+
+
+def beside_inventory(path: str, variables: t.Mapping[str, t.Any]) -> str:
+    """The path, from the inventory's directory if it is relative; empty if it is.
+
+    Without that directory, from the one in which the command was given.
+    """
+    return os.path.join(inventory_directory(variables) or os.getcwd(), os.path.expanduser(path)) if path else ""
