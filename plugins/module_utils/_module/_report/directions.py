@@ -10,7 +10,7 @@ import typing as t
 from ..._model.option_names import option_name, ways
 from ..._model.progress import counted, first_names
 from ..._model.verdicts import Verdict
-from .figures import WRITTEN, GroupPartition, State
+from .figures import STANDING, WRITTEN, GroupPartition, State
 from .migration_files import MigrationFiles
 from .occasion import Occasion
 from .recorded import selected_entries
@@ -40,7 +40,7 @@ def next_steps(
     if occasion.is_rollback:
         return _after_rollback(undone, occasion, total, rows), ""
     if total.objected:
-        return (f"Follow the remedies of the verification's findings, then run {_SAME_PLAYBOOK}.",), again
+        return _after_objections(occasion, total), again
     if files.plan is None:
         return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
     if occasion.refusal:
@@ -52,8 +52,10 @@ def next_steps(
         policies = "skip_group" if occasion.phase == "cut_over" else "skip_partition or skip_group"
         others = ways(("on_blocked", f"To migrate the others now, set {option_name('on_blocked')} to {policies}."))
         return tuple(filter(None, (steps, others))), again
-    if total.states[State.NOT_COMMITTED] and occasion.phase == "plan":
+    if occasion.phase == "plan" and (total.states[State.NOT_COMMITTED] or total.states[State.ROLLED_BACK]):
         return _to_apply(files, occasion)
+    if occasion.phase == "sync" and files.plan.source_id:
+        return _to_cut_over(occasion)
     if occasion.left_out or occasion.why_left_alone:
         return _without_left_out(occasion, total), again
     if total.states[State.NOT_COMMITTED]:
@@ -85,9 +87,18 @@ def _without_left_out(occasion: Occasion, total: Totals) -> tuple[str, ...]:
     return f"{start} {_KEEP_RECEIPT}", then
 
 
+def _after_objections(occasion: Occasion, total: Totals) -> tuple[str, ...]:
+    """What to do where the verification has objected. Where that was left out, the other groups are migrated."""
+    then = f"Follow the remedies of the verification's findings, then run {_SAME_PLAYBOOK}."
+    if occasion.phase in ("plan", "sync") or total.objected_standing or not _any_stand(total):
+        return (then,)
+    start = f"Start {occasion.its_consumers}, but not those of groups that failed verification or were left out."
+    return f"{start} {_KEEP_RECEIPT}", then
+
+
 def _any_stand(total: Totals) -> bool:
     """Whether any group has the offset of the plan at the destination."""
-    return any(total.states[state] for state in (*WRITTEN, State.UNCHANGED))
+    return any(total.states[state] for state in STANDING)
 
 
 def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...], str]:
@@ -100,6 +111,13 @@ def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...
         return ("Review the plan. To commit exactly this plan, run the phase apply with its digest.",), command
     changes = f"{occasion.role}_phase=apply and {occasion.role}_plan_digest={digest}"
     return (f"Review the plan. To commit exactly this plan, run {_SAME_PLAYBOOK}, but with {changes}.",), ""
+
+
+def _to_cut_over(occasion: Occasion) -> tuple[tuple[str, ...], str]:
+    """How rounds end: their groups still consume at the source."""
+    then = f"Then stop the consumers{occasion.at_the_source}, and run {_SAME_PLAYBOOK}, but with the phase cut_over."
+    steps = ("Go on with rounds until each group is ready.", f"{then} {_KEEP_RECEIPT}")
+    return steps, dataclasses.replace(occasion, phase="cut_over").command_again()
 
 
 def way_back(occasion: Occasion, total: Totals) -> tuple[str, str]:

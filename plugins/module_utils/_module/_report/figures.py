@@ -41,6 +41,7 @@ class State(enum.StrEnum):
 
 
 WRITTEN = (State.COMMITTED, State.NOT_READ_BACK)
+STANDING = (*WRITTEN, State.UNCHANGED)  # the destination has the offset of the plan
 
 
 class LogPlace(t.NamedTuple):

@@ -16,7 +16,7 @@ from ..._model.progress import counted
 from ..._model.record_sum import Bound, RecordSum
 from ..._model.verdicts import Reason, Verdict
 from . import advice, directions
-from .figures import WRITTEN, GroupPartition, State, group_partitions, offset_text
+from .figures import STANDING, WRITTEN, GroupPartition, State, group_partitions, offset_text
 from .logs import NO_LOGS, KnownLogs, placed
 from .migration_files import MigrationFiles
 from .occasion import Occasion
@@ -61,10 +61,9 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     """What is to be told of these files, and of the logs that they are about."""
     is_of_receipt = occasion.is_rollback or (files.plan is None and files.snapshot is None)
     made = group_partitions(files, occasion.selection if is_of_receipt else None)
+    undone = (State.NOT_COMMITTED,) if occasion.is_rollback else (State.NOT_COMMITTED, State.ROLLED_BACK)
     rows = tuple(
-        row._replace(state=State.LEFT_ALONE)
-        if row.state is State.NOT_COMMITTED and row.group in occasion.left_alone
-        else row
+        row._replace(state=State.LEFT_ALONE) if row.state in undone and row.group in occasion.left_alone else row
         for row in placed(made, logs)
     )
     total = totals(files, rows, occasion.selection)
@@ -127,33 +126,46 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
             "warning",
             f"There is no plan yet: {size} in the snapshot." if total.partitions else "There is no plan yet.",
         )
-    if total.objected:
+    standing = sum(total.states[state] for state in STANDING)
+    if total.objected and (total.objected_standing or not standing or occasion.phase == "plan"):
         return "bad", f"The verification objects to {total.objected:,} of {size}."
-    if total.states[State.ROLLED_BACK] and not written:
+    if occasion.phase == "plan":
+        return _planned_headline(occasion, total, size)
+    # A run that is known to have written nothing has left out what was rolled back before.
+    if total.states[State.ROLLED_BACK] and not written and occasion.written is None and not occasion.left_out:
         return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
-    if occasion.phase == "plan" or not (written + total.states[State.UNCHANGED] or occasion.left_alone):
-        ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
-        if occasion.refusal:
-            return (
-                "bad",
-                f"Planned: {ready:,} of {size}, {_others(total, ready)}. A commit of this plan would be refused now.",
-            )
-        planned = f"Planned: {ready:,} of {size} can be committed, {_others(total, ready)}."
-        return "warning" if blocked else "good", planned
-    standing = written + total.states[State.UNCHANGED]
+    if not standing and not occasion.left_alone:
+        return _planned_headline(occasion, total, size)
     done = f"{standing:,} of {size}"
     headline = (
         f"Nothing to change: {done} were committed before this run"
         if occasion.had_nothing_to_do
         else f"Committed: {done}"
     )
-    return "warning" if blocked else "good", f"{headline}, {_others(total, standing)}."
+    return "warning" if blocked or total.objected else "good", f"{headline}, {_others(total, standing)}."
+
+
+def _planned_headline(occasion: Occasion, total: Totals, size: str) -> tuple[str, str]:
+    blocked = total.verdicts[Verdict.BLOCKED]
+    ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
+    if occasion.refusal:
+        return (
+            "bad",
+            f"Planned: {ready:,} of {size}, {_others(total, ready)}. A commit of this plan would be refused now.",
+        )
+    planned = f"Planned: {ready:,} of {size} can be committed, {_others(total, ready)}."
+    return "warning" if blocked else "good", planned
 
 
 def _others(total: Totals, done: int) -> str:
     """What became of all but these group-partitions, so that a headline adds up."""
     blocked, uncommitted = (total.verdicts[verdict] for verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED))
-    rest = {"uncommitted": uncommitted, "not committed": total.partitions - done - blocked - uncommitted}
+    failed = total.objected - total.objected_standing
+    rest = {
+        "uncommitted": uncommitted,
+        "failed verification": failed,
+        "not committed": total.partitions - done - blocked - uncommitted - failed,
+    }
     return ", ".join([f"{blocked:,} blocked", *(f"{count:,} {what}" for what, count in rest.items() if count > 0)])
 
 
@@ -233,6 +245,8 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
         return f"{others}: a rollback restores what was committed before, whatever was planned."
     if files.plan is None:
         return "Not known: there is no plan."
+    if total.objected:
+        return "None in the plan; what failed verification is below."
     if occasion.left_out or occasion.why_left_alone or total.not_taken:
         return "Of the other groups, nothing is blocked, and no consumed record comes again."
     return f"None: nothing is blocked, and no consumed record comes again.{_absent(total)}"

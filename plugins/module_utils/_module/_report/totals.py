@@ -14,7 +14,7 @@ from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.record_sum import NOTHING, RecordSum
 from ..._model.verdicts import Verdict
 from ..summaries import lost_by, most_repeats
-from .figures import WRITTEN, GroupPartition, State
+from .figures import STANDING, WRITTEN, GroupPartition, State
 from .migration_files import MigrationFiles
 from .recorded import SelectionLists, has_groups, selected_entries
 
@@ -36,7 +36,8 @@ class GroupFigures(t.NamedTuple):
 class Totals:
     """Counts of group-partitions, but for groups and for repeats, skipped, absent and lost, which count records.
 
-    within_limit: verified ones of which not all records were compared. absent: unconsumed records that are not at the
+    within_limit: verified ones of which not all records were compared. objected_standing: those of objected that have the
+    offset at the destination. absent: unconsumed records that are not at the
     destination although later ones are. earlier: group-partitions that are committed otherwise than planned, by earlier runs,
     and that a rollback with the selection of this run takes, too. elsewhere: those in the receipt that it does not take, and
     that are not in this plan. lag: see lag_of(). lost: unconsumed records that no cluster has any more. not_taken: lines of the
@@ -51,6 +52,7 @@ class Totals:
     verified: int
     within_limit: int
     objected: int
+    objected_standing: int
     skipped: int
     absent: RecordSum
     earlier: int
@@ -87,6 +89,7 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
         verified=sum(row.verified is True for row in rows),
         within_limit=sum(row.verified is True and not row.all for row in rows),
         objected=sum(row.verified is False for row in rows),
+        objected_standing=sum(row.verified is False and row.state in STANDING for row in rows),
         skipped=sum(finding.skipped for finding in findings),
         absent=absent_records(planned, findings),
         earlier=sum(

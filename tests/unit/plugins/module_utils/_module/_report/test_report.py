@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -173,6 +173,25 @@ def test_without_exceptions_no_more_is_said_than_is_known(texts, said):
     assert said in html_page(made) and said in markdown(made)
 
 
+def test_what_failed_verification_and_was_left_out_does_not_hide_what_is_committed():
+    texts = texts_of(ENTRIES[:2], committed=True, skipped=3)
+    written = receipt.from_json(texts["receipt.json"], "receipt.json")
+    others = dataclasses.replace(
+        written, entries=tuple(each for each in written.entries if each.partition.partition == 1)
+    )
+    story = told(texts | {"receipt.json": receipt.to_json(others)}, written=1)
+    assert (story.level, story.headline) == (
+        "warning",
+        "Committed: 1 of 2 group-partitions of 1 group, 0 blocked, 1 failed verification.",
+    )
+    start, then = story.next_steps
+    assert "but not those of groups that failed verification" in start and then.startswith("Follow the remedies")
+    assert story.no_exceptions.startswith("None in the plan") and story.problems
+    # What is committed itself is no success.
+    assert told(texts, written=2).headline == "The verification objects to 1 of 2 group-partitions of 1 group."
+    assert len(told(texts, written=2).next_steps) == 1
+
+
 def test_a_failed_run_says_why_and_what_to_do():
     story = told(texts_of(ENTRIES), failure="no broker answers")
     assert "no broker answers" in story.next_steps[0] and "migrate_groups" in story.next_command
@@ -224,6 +243,20 @@ def test_a_plan_that_a_commit_would_refuse_is_not_to_be_committed():
     assert '"group_migration_phase": "plan"' in story.next_command
 
 
+def test_after_rounds_the_consumers_stay_at_the_source_until_the_cut_over():
+    texts = texts_of(ENTRIES[:2], committed=True)
+    story = told(texts, phase="sync", left_out=["fraud: left out, because it is in use at the destination."])
+    rounds, then = story.next_steps
+    assert rounds == "Go on with rounds until each group is ready." and "Keep receipt.json" in then
+    assert then.startswith("Then stop the consumers at the source, and run the same playbook again")
+    assert '"group_migration_phase": "cut_over"' in story.next_command
+    # Where the source is lost, the plan has none.
+    lost = dataclasses.replace(plan.from_json(texts["plan.json"], "plan.json"), source_id="", snapshot="")
+    lost_texts = {"plan.json": plan.to_json(lost), "receipt.json": texts["receipt.json"]}
+    assert told(lost_texts, phase="sync").next_steps[0].startswith("Start the consumers at the destination.")
+    assert told(texts, phase="cut_over").next_steps[0].startswith("Start the consumers at the destination.")
+
+
 def test_the_way_back_is_a_command_with_the_same_selection():
     story = told(texts_of(ENTRIES[:2], committed=True))
     assert "streamshift.kafka.rollback" in story.way_back_command
@@ -249,6 +282,42 @@ def test_after_a_rollback_the_rows_say_so():
     story = told(texts | rolled_back(texts, ["billing"]))
     assert story.totals.states == {State.ROLLED_BACK: 2} and story.headline.startswith("Rolled back: 2")
     assert not story.way_back_command
+
+
+def test_a_plan_that_is_made_after_a_rollback_is_a_plan():
+    texts = texts_of(ENTRIES[:2], committed=True)
+    undone = texts | rolled_back(texts, ["billing"])
+    planned = told(undone, phase="plan")
+    assert planned.headline == "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked."
+    assert '"group_migration_phase": "apply"' in planned.next_command
+    refused = told(undone, phase="plan", refusal="offset 46 is before 99.")
+    assert refused.level == "bad" and refused.headline.endswith("A commit of this plan would be refused now.")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            {"left_out": ["billing: left out, because it is in use at the destination."]},
+            (
+                "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked, "
+                "1 group left out because it is in use."
+            ),
+        ),
+        (
+            {"left_alone": {"billing": ["billing orders-0: kept at offset 99 instead of 46 (on_rewind: keep)"]}},
+            (
+                "Nothing to change: 0 of 2 group-partitions of 1 group were committed before this run, 0 blocked, "
+                "2 not committed, 1 group left alone: see the exceptions."
+            ),
+        ),
+    ],
+)
+def test_a_run_after_a_rollback_that_leaves_out_its_groups_has_not_rolled_them_back(more, said):
+    texts = texts_of(ENTRIES[:2], committed=True)
+    story = told(texts | rolled_back(texts, ["billing"]), written=0, **more)
+    assert story.headline == said
+    assert "groups that were left out" in story.next_steps[0] and "at the source, or migrate" not in story.next_steps[0]
 
 
 ROLLBACK = dataclasses.replace(OCCASION, phase="rollback", files=["receipt.json"])
