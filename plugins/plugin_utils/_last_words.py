@@ -10,7 +10,7 @@ import shlex
 import typing as t
 
 from ..module_utils._model.progress import first_names
-from ..module_utils._model.run_record import UNTIMED
+from ..module_utils._model.run_record import READ_BACK, UNTIMED
 from ..module_utils._module.run_outcome import Result, RunOutcome
 
 NAMED = 20  # more groups than these are not named
@@ -54,7 +54,7 @@ class LastWords:
     def read_back(self) -> list[str]:
         """How many committed offsets were read back, if any were. A dry run has committed nothing, and reads nothing back."""
         read = self._result("read back")
-        offsets = sum(read.get(count, 0) for count in ("verified", "without_records", "requested"))
+        offsets = sum(read.get(count, 0) for count in READ_BACK)
         if not offsets:
             return []
         records = f"{read['compared']} {'record' if read['compared'] == 1 else 'records'}"

@@ -13,6 +13,8 @@ from .file_rows import Seconds, read_file, read_row, write_row
 KIND = "run"
 # The steps that compare offsets with records.
 VERIFYING = ("verify", "read back")
+# The counts of a read-back that say together how many committed offsets it has read.
+READ_BACK = ("verified", "without_records", "requested")
 # What a run looks at, and nobody waits for to write.
 UNTIMED = frozenset({"readiness", "start"})
 

@@ -9,7 +9,7 @@ import json
 import shlex
 import typing as t
 
-from ..._model.run_record import VERIFYING, Step
+from ..._model.run_record import READ_BACK, VERIFYING, Step
 from .migration_files import NAMES
 from .recorded import SelectionLists, has_groups
 
@@ -98,8 +98,8 @@ class Occasion:
         return self._role.applies
 
     @property
-    def had_nothing_to_do(self) -> bool:
-        """Whether the run has succeeded, and found everything at the destination as it is planned."""
+    def wrote_nothing(self) -> bool:
+        """Whether the run has succeeded without a write: all that it planned was there, or was left out."""
         return self.written == 0 and not self.failure
 
     @property
@@ -109,8 +109,13 @@ class Occasion:
 
     @property
     def verified_nothing(self) -> bool:
-        """Whether the run has verified nothing because it had nothing to write: report.json is an earlier run's, or missing."""
-        return self.had_nothing_to_do and "verify" not in {step.step for step in self.steps}
+        """Whether the run has verified no plan because it had nothing to write: report.json is an earlier run's, or missing."""
+        return self.wrote_nothing and "verify" not in {step.step for step in self.steps}
+
+    @property
+    def read_back(self) -> int:
+        """How many committed offsets the run has read back."""
+        return sum(step.counts.get(name, 0) for step in self.steps if step.step == "read back" for name in READ_BACK)
 
     @property
     def verification_failed(self) -> bool:

@@ -138,9 +138,7 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
         return _planned_headline(occasion, total, size)
     done = f"{standing:,} of {size}"
     headline = (
-        f"Nothing to change: {done} were committed before this run"
-        if occasion.had_nothing_to_do
-        else f"Committed: {done}"
+        f"Nothing to change: {done} were committed before this run" if occasion.wrote_nothing else f"Committed: {done}"
     )
     return "warning" if blocked or total.objected else "good", f"{headline}, {_others(total, standing)}."
 
@@ -259,11 +257,15 @@ def _no_problems(occasion: Occasion, total: Totals) -> str:
     verified = f"No problem: {counted(total.verified, 'group-partition')} {total.verified_text}"
     if not occasion.verified_nothing:
         return f"{verified}.{_absent(total)}" if total.verified else "Nothing was verified."
-    by_whom = "Earlier runs have committed these offsets: see receipt.json."
-    if not any(total.states[state] for state in WRITTEN):
-        by_whom = f"The groups had these offsets already{occasion.at_the_destination}."
+    read = occasion.read_back
+    so = f"only read {counted(read, 'committed offset')} back" if read else "verified nothing"
+    by_whom = ""
+    if any(total.states[state] for state in WRITTEN):
+        by_whom = " Earlier runs have committed these offsets: see receipt.json."
+    elif total.states[State.UNCHANGED] == total.partitions:
+        by_whom = f" The groups had these offsets already{occasion.at_the_destination}."
     earlier = f" {verified} by an earlier run.{_absent(total)}" if total.verified else ""
-    return f"This run had nothing to write, and so it verified nothing. {by_whom}{earlier}"
+    return f"This run wrote nothing, and so it {so}.{by_whom}{earlier}"
 
 
 def _absent(total: Totals) -> str:

@@ -657,7 +657,7 @@ def test_a_run_that_has_nothing_to_change_says_who_committed_and_that_it_verifie
         "Nothing to change: 2 of 2 group-partitions of 1 group were committed before this run, 0 blocked."
     )
     said = (
-        "This run had nothing to write, and so it verified nothing. "
+        "This run wrote nothing, and so it verified nothing. "
         "Earlier runs have committed these offsets: see receipt.json."
     )
     assert story.no_problems == (
@@ -667,6 +667,11 @@ def test_a_run_that_has_nothing_to_change_says_who_committed_and_that_it_verifie
     story = told(texts, second)
     assert story.no_problems == said and story.notes == ()
     assert said in html_page(story) and said in markdown(story)
+    read = Step("read back", 0.2, counts={"verified": 1, "requested": 1, "compared": 3})
+    story = told(texts, dataclasses.replace(second, steps=[*second.steps, read]))
+    assert story.notes == () and story.no_problems == said.replace(
+        "verified nothing", "only read 2 committed offsets back"
+    )
     # A cut-over verifies whatever there is to write.
     verified = told(texts_of(ENTRIES[:2], committed=True), dataclasses.replace(second, steps=[Step("verify", 1.0)]))
     assert verified.no_problems == "No problem: 2 group-partitions verified (1 within the limit only)."
@@ -677,6 +682,23 @@ def test_offsets_that_the_destination_had_already_are_not_said_to_be_in_a_receip
     story = told(texts_of([same]), written=0)
     assert "The groups had these offsets already at the destination." in story.no_problems
     assert "receipt" not in story.no_problems
+
+
+@pytest.mark.parametrize(
+    ("entries", "more"),
+    [
+        (
+            ENTRIES[:1],
+            {"left_alone": {"billing": ["billing orders-0: kept at offset 99 instead of 46 (on_rewind: keep)"]}},
+        ),
+        (ENTRIES[:1], {"left_out": ["billing: left out, because it is in use at the destination."]}),
+        (ENTRIES[2:3], {}),  # blocked, and left out
+    ],
+)
+def test_a_run_that_leaves_out_all_does_not_say_that_the_destination_had_these_offsets(entries, more):
+    story = told(texts_of(entries), written=0, **more)
+    assert story.no_problems.startswith("This run wrote nothing, and so it verified nothing.")
+    assert "already" not in story.no_problems
 
 
 @pytest.mark.parametrize("name", HOSTILE)
