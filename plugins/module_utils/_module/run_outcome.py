@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing as t
 
+from .._model.grouping import values_by_key
 from .._model.history import ROUND_PHASES
 from .._model.notes import NoteKind
 from .._model.progress import first_names
@@ -18,6 +20,7 @@ Result = t.Mapping[str, t.Any]
 _WRITING = frozenset({"commit", "remove", "promotion"})
 # What these change, or would, is nothing on a cluster.
 _READING = frozenset({"snapshot", "plan", "preview", *VERIFYING})
+_NAME_ENDS = re.compile("(?=:? )")  # where the name that a line begins with may end: a name may have blanks, too
 _SEVERAL = frozenset({"sync", "cut_over"})  # only the last of several rounds is known
 
 
@@ -118,7 +121,8 @@ class RunOutcome:
         """The groups whose consumers may start: rounds and plans start none, nor does a run of which a step has failed."""
         if self.failed or self.phase in ROUND_PHASES:
             return []
-        return [group for group in self.committed.get("may_start", ()) if group not in self.astray]
+        astray = set(self.astray)
+        return [group for group in self.committed.get("may_start", ()) if group not in astray]
 
     @property
     def left_at_source(self) -> list[str]:
@@ -140,11 +144,12 @@ class RunOutcome:
 
         A group that was migrated earlier, and has consumed since, has none. With them, the groups that are astray.
         """
-        kept = {
-            group: [line for line in self.committed.get("left_out", ()) if line.startswith((f"{name} ", f"{name}: "))]
-            for group in self.committed.get("kept_groups", ())
-            for name in [visible_name(group)]
-        }
+        lines = values_by_key(
+            (line[: end.start()], line)
+            for line in self.committed.get("left_out", ())
+            for end in _NAME_ENDS.finditer(line)
+        )
+        kept = {group: lines.get(visible_name(group), []) for group in self.committed.get("kept_groups", ())}
         return kept | {group: [self._astray_line(visible_name(group))] for group in self.astray}
 
     @property

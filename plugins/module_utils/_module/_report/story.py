@@ -83,7 +83,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
         names = occasion.source
-    lines = [*occasion.why_left_alone, *(line for line in not_taken if line not in occasion.why_left_alone)]
+    lines = list(dict.fromkeys([*occasion.left_out, *occasion.why_left_alone, *not_taken]))
     more = [f"... and {counted(len(lines) - MOST_LEFT_OUT, 'more line')}"] if lines[MOST_LEFT_OUT:] else []
     steps, command = directions.next_steps(files, occasion, total, rows)
     way_back, command_back = directions.way_back(occasion, total)
@@ -96,7 +96,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         logs=logs,
         rows=rows,
         totals=total,
-        left_out=(*occasion.left_out, *lines[:MOST_LEFT_OUT], *more),
+        left_out=(*lines[:MOST_LEFT_OUT], *more),
         exceptions=tuple(_exceptions(rows)),
         no_exceptions=_no_exceptions(files, occasion, total),
         problems=tuple(_problems(files)),

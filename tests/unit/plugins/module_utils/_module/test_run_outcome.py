@@ -1,8 +1,11 @@
 """What a run has come to, by the results of its modules."""
 
+import time
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.run_record import Failure, Step
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run_outcome import RunOutcome
 
 FAILED = {"failed": True, "msg": "no broker answers", "failure": {"kind": "unreachable", "group": "billing"}}
@@ -62,6 +65,25 @@ def test_groups_that_are_left_alone_have_the_lines_that_say_why():
     for step in ("commit", "rollback"):
         assert RunOutcome({step: committed}).left_alone == {"billing": lines[:2], "fraud": []}
     assert RunOutcome({"commit": FAILED}).left_alone == {}
+
+
+@pytest.mark.parametrize("name", ["my group", "a:", "billing: eu"])
+def test_a_group_with_any_name_has_its_lines(name):
+    lines = [
+        f"{visible_name(name)} orders-0: kept at 99",
+        f"{visible_name(name)}: left as a whole",
+        "other orders-0: kept",
+    ]
+    assert RunOutcome({"commit": {"kept_groups": [name], "left_out": lines}}).left_alone == {name: lines[:2]}
+
+
+def test_the_end_of_a_run_of_10_000_groups_takes_no_time_for_pairs_of_them():
+    names = [f"group-{number}" for number in range(10_000)]
+    committed = {"may_start": names, "kept_groups": names, "left_out": [f"{name} orders-0: kept" for name in names]}
+    outcome = RunOutcome({"commit": committed, "readiness": {"not_ready": names[:1], "not_started": names}}, "cut_over")
+    begun = time.process_time()
+    assert (len(outcome.may_start), len(outcome.left_alone)) == (9_999, 10_000)
+    assert time.process_time() - begun < 2
 
 
 def test_a_run_is_recorded_in_numbers_alone():

@@ -117,6 +117,14 @@ def test_groups_that_were_left_out_are_exceptions_and_their_consumers_stay_where
     assert ("but not those of the groups that were left out" in story.next_steps[0]) is committed
 
 
+def test_of_many_lines_of_what_was_left_out_a_hundred_are_shown():
+    groups = [f"group-{number}" for number in range(150)]
+    in_use = [f"{group}: left out, because it is in use at the source." for group in groups]
+    kept = {group: [f"{group} orders-0: kept"] for group in groups}
+    story = told(texts_of(ENTRIES[:2], committed=True), left_out=in_use, left_alone=kept)
+    assert story.left_out == (*in_use[:100], "... and 200 more lines")
+
+
 @pytest.mark.parametrize(
     ("phase", "committed", "ways"),
     [
