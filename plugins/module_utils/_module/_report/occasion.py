@@ -36,6 +36,10 @@ _ROLES = {
 }
 
 
+_MOST_BYTES = 100_000  # of an argument: Linux refuses a command with one of more than 131,071
+_VARIABLES_FILE = "file-of-variables-of-that-run.yml"  # for whoever runs the command to replace
+
+
 def places(source: str, destination: str, *, returns: bool) -> tuple[str, str]:
     """What sentences say for "at the source" and "at the destination"; nothing within one cluster.
 
@@ -172,8 +176,13 @@ class Occasion:
         given: dict[str, t.Any] = {"source": self.source, "destination": self.destination}
         if self._role.in_one_cluster:
             given = {"cluster": self.destination}
-        given |= {"directory": self.directory}
-        given |= {option: list(chosen) for option, chosen in self.selection.items()}
-        variables = {f"{self.role}_{option}": value for option, value in {**given, **more}.items() if value}
-        text = shlex.quote(json.dumps(variables, ensure_ascii=False))
-        return f"ansible-playbook streamshift.kafka.{playbook} -i inventory.yml \\\n  -e {text}"
+        given |= {"directory": self.directory, **more}
+        file = ""
+        text = self._variables(given | {option: list(chosen) for option, chosen in self.selection.items()})
+        if len(text.encode(errors="surrogatepass")) > _MOST_BYTES:
+            # Its phase, if it has one, is not the last that Ansible reads.
+            file, text = f" -e @{_VARIABLES_FILE}", self._variables(given)
+        return f"ansible-playbook streamshift.kafka.{playbook} -i inventory.yml{file} \\\n  -e {shlex.quote(text)}"
+
+    def _variables(self, given: t.Mapping[str, t.Any]) -> str:
+        return json.dumps({f"{self.role}_{option}": its for option, its in given.items() if its}, ensure_ascii=False)

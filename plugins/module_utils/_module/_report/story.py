@@ -12,7 +12,7 @@ from ..._model.left_out import left_out
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import with_option_names
 from ..._model.problems import by_gravity, problems_of
-from ..._model.progress import counted
+from ..._model.progress import counted, first_names
 from ..._model.record_sum import Bound, RecordSum
 from ..._model.verdicts import Reason, Verdict
 from . import advice, directions
@@ -23,6 +23,7 @@ from .occasion import Occasion
 from .sections import Cell, Section
 from .totals import Totals, totals
 
+MOST_CHOSEN = 100  # names of each kind
 MOST_LEFT_OUT = 100  # lines
 MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others
 
@@ -186,7 +187,7 @@ def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, s
         yield "Phase", occasion.phase
     for name, chosen in occasion.selection.items():
         if chosen:
-            yield name.replace("_", " ").capitalize(), ", ".join(chosen)
+            yield name.replace("_", " ").capitalize(), first_names(chosen, MOST_CHOSEN)
     clusters = [
         ("Source", occasion.source, files.source),
         ("Destination", occasion.destination, files.destination),

@@ -4,6 +4,7 @@ import dataclasses
 import html.parser
 import json
 import re
+import shlex
 
 import pytest
 
@@ -270,6 +271,20 @@ def test_the_way_back_is_a_command_with_the_same_selection():
     assert "streamshift.kafka.rollback" in story.way_back_command
     assert '"group_migration_groups": ["billing"]' in story.way_back_command
     assert not told(texts_of(ENTRIES[:2])).way_back_command  # nothing is committed
+
+
+def test_a_command_with_many_groups_can_be_run():
+    """Linux takes no argument of 128 KiB."""
+    groups = [f"team-{number}.service-consumer" for number in range(6_000)]
+    story = told(texts_of(ENTRIES[:2], committed=True), selection={"groups": groups, "topics": ["orders"]})
+    command = shlex.split(story.way_back_command)
+    assert "@file-of-variables-of-that-run.yml" in command
+    assert json.loads(command[-1]).keys() == {
+        "group_migration_source",
+        "group_migration_destination",
+        "group_migration_directory",
+    }
+    assert dict(story.facts)["Groups"].endswith("team-99.service-consumer and 5,900 more")
 
 
 def test_a_quote_in_a_group_does_not_end_the_command():
