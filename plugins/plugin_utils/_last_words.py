@@ -9,7 +9,6 @@ import json
 import shlex
 import typing as t
 
-from ..module_utils._model.progress import first_names
 from ..module_utils._model.run_record import READ_BACK, UNTIMED
 from ..module_utils._module.run_outcome import Result, RunOutcome
 
@@ -130,17 +129,23 @@ class LastWords:
     def _next_of_commit(self) -> str:
         committed = self.run.committed
         leaves_out = bool(committed.get("blocked") or committed.get("left_out") or self.left_out())
-        if leaves_out and not committed.get("stands"):
+        if leaves_out and not {*committed.get("may_start", ())}.difference(self.run.astray):
             return "look at what is left out, and run the same command again."
         first = "look at what is left out. Then start" if leaves_out else "start"
         where, options = "", self.variables["_common_plan_options"]
         if "group_map" in options and not options.get("restores"):
             where = self.run.at_destination or " with the new names"
+        but = ", but not those of groups that are blocked or left out" if self._leaves_groups_out() else ""
         back = f" To roll back, stop them, and run {self.command_back()[0]}." if committed.get("receipt") else ""
         # It cannot know whether the last run was stopped before it had compared what it has written.
         again = ", because nothing is left to write. If the last run was stopped before its end, run it again first"
-        but = f" Do not start those of {first_names(self.run.astray, NAMED)}." if self.run.astray else ""
-        return f"{first} the consumers{where}{again if self.run.dry_run and not leaves_out else ''}.{but}{back}"
+        return f"{first} the consumers{where}{but}{again if self.run.dry_run and not leaves_out else ''}.{back}"
+
+    def _leaves_groups_out(self) -> bool:
+        """Whether there are groups whose consumers must not start: what else is left out stops no group."""
+        committed = self.run.committed
+        parts = (committed.get(name) for name in ("blocked", "kept_groups", "active_groups"))
+        return any(parts) or bool(self.left_out())
 
     @property
     def _role(self) -> str:

@@ -82,7 +82,10 @@ def test_the_end_of_a_run_and_its_report_name_the_groups_that_were_left_out(
     used = source if side == "source" else destination
     with member(used, orders, [orders], commits=False):
         output = done(controller.migrate_groups(groups=[orders, quiet], write_report=True, **policies)).output
-        assert "Next: look at what is left out. Then start the consumers at the destination." in output
+        assert (
+            "Then start the consumers at the destination, but not those of groups that are blocked or left out."
+            in output
+        )
         ticket = (controller.directory / "kafka-migrations/onprem-to-cloud/report.md").read_text()
         assert "1 group left out because it is in use." in ticket.splitlines()[2]
         assert f"{orders}: left out, because it is in use at the {side}." in ticket.replace("\\", "")

@@ -27,6 +27,7 @@ def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination,
 
     place = Path(re.search("Run every command in `(.*)`", book)[1])
     commands = [line for line in book.splitlines() if line.startswith("ansible-playbook ")]
+    assert not [line for line in commands if orders in line], "of many groups, no shell would pass it on"
     returns = [line for line in commands if ".return_groups " in line]
     (migrate,) = [line for line in commands if "group_migration_phase=migrate" in line and "--check" not in line]
     assert "group_migration_stop_timeout=120" in migrate and "group_migration_wait_for_replication=60" in migrate

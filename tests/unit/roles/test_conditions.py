@@ -250,6 +250,9 @@ def test_the_status_prints_a_command_with_this_inventory_and_this_directory(cont
     assert said[1] == (" -e group_migration_directory=/srv/billing" if directory == "/srv/billing" else "")
 
 
+BOOK = ROOT / "roles/group_migration/templates/runbook.md.j2"
+
+
 def test_the_commands_of_a_run_book_take_the_variables_that_rounds_were_given(controller):
     role = ROOT / "roles/group_migration"
     (task, *_others) = yaml.safe_load((role / "tasks/runbook.yml").read_text())
@@ -266,6 +269,11 @@ def test_the_commands_of_a_run_book_take_the_variables_that_rounds_were_given(co
     book = f"@{wave}/runbook.json"
     assert "cannot connect" in failed(controller.run("streamshift.kafka.migrate_groups", "-e", book))
     assert "there is no receipt file" in failed(controller.run("streamshift.kafka.rollback", "-e", book))
+    (line,) = re.findall(r"^ansible-playbook streamshift\.kafka\.list_groups .*'(.*)'$", BOOK.read_text(), re.MULTILINE)
+    chosen = re.sub("{% (end)?raw %}", "", line)
+    wrong = json.dumps({"group_migration_groups": [""]})
+    output = failed(controller.run("streamshift.kafka.list_groups", "-e", book, "-e", chosen, "-e", wrong))
+    assert "list_groups_groups" in output
 
 
 def play_of_waves() -> tuple[dict, dict]:

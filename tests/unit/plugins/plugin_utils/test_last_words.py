@@ -13,11 +13,12 @@ PLANNED = {"counts": {"exact": 3, "blocked": 0}, "digest": "4b82", "changed": Tr
 COMMITTED = {
     "blocked": [],
     "left_out": [],
-    "stands": True,
+    "may_start": ["billing", "web"],
     "receipt": "/m/receipt.json",
     "summary": ["3 of 3 offsets changed."],
 }
 BACK = "To roll back, stop them, and run the same command with -e group_migration_phase=rollback."
+OTHERS = "Then start the consumers at the destination, but not those of groups that are blocked or left out."
 APPLY = (
     "look at the plan. To commit exactly this one, run the same command with -e group_migration_phase=apply "
     "-e group_migration_plan_digest=4b82. If groups have moved since, run it without -e group_migration_phase=plan, "
@@ -71,15 +72,29 @@ def test_a_value_with_a_blank_is_given_whole():
         (words(commit=COMMITTED, moves=False), f"start the consumers. {BACK}"),
         (words(commit={**COMMITTED, "receipt": None}), "start the consumers at the destination."),
         (
-            words(commit={**COMMITTED, "blocked": ["orders-0: blocked"]}),
+            words(commit={**COMMITTED, "blocked": ["shop orders-0: blocked"]}),
+            f"look at what is left out. {OTHERS} {BACK}",
+        ),
+        # Where groups have only partitions without a committed offset, or excluded ones, none of them is left out.
+        (
+            words(commit={**COMMITTED, "left_out": ["web orders-0: uncommitted"]}),
             f"look at what is left out. Then start the consumers at the destination. {BACK}",
         ),
+        # Nothing may start, although an offset of a group stands.
         (
-            words(commit=COMMITTED, snapshot={"skipped_groups": ["billing"]}),
-            f"look at what is left out. Then start the consumers at the destination. {BACK}",
+            words(commit={**COMMITTED, "may_start": [], "blocked": ["billing orders-0: blocked"]}),
+            "look at what is left out, and run the same command again.",
         ),
         (
-            words(commit={**COMMITTED, "stands": False, "left_out": ["billing: in use"]}),
+            words("cut_over", commit={**COMMITTED, "may_start": ["billing"]}, readiness=MOVED),
+            "look at what is left out, and run the same command again.",
+        ),
+        (
+            words(commit=COMMITTED, snapshot={"skipped_groups": ["shop"]}),
+            f"look at what is left out. {OTHERS} {BACK}",
+        ),
+        (
+            words(commit={**COMMITTED, "may_start": [], "left_out": ["billing: in use"]}),
             "look at what is left out, and run the same command again.",
         ),
         (
@@ -139,12 +154,15 @@ def test_a_value_with_a_blank_is_given_whole():
         (words(commit=FAILED, destination="onprem"), f"{REMEDY} Until it succeeds, do not start consumers."),
         (
             words("cut_over", commit={**COMMITTED, "may_start": ["billing", "web"]}, readiness=MOVED),
-            (
-                "look at what is left out. Then start the consumers at the destination. Do not start those of billing. "
-                f"{BACK}"
-            ),
+            f"look at what is left out. {OTHERS} {BACK}",
         ),
         (words("sync", commit=COMMITTED, source_lost=True), f"start the consumers at the destination. {BACK}"),
+        (
+            words(
+                "sync", commit={**COMMITTED, "active_groups": ["shop"], "left_out": ["shop: in use"]}, source_lost=True
+            ),
+            f"look at what is left out. {OTHERS} {BACK}",
+        ),
     ],
 )
 def test_the_next_step_is_that_of_the_phase_and_of_what_was_done(said, expected):
