@@ -70,7 +70,8 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
             except Locked as exc:
                 said.append(f"Warning: this run has neither a report nor a history. {exc}")
         if outcome.failure is not None and (params["status"] or params["metrics"]):
-            notes += write_failure(module, outcome.phase, outcome.failure["msg"] or "the round has failed")
+            reason = outcome.failure["msg"] or "the round has failed"
+            notes += write_failure(module, outcome.phase, reason, outcome.committed.get("written", 0))
     finally:  # also after a failure, because the lease would hold the directory as long as the playbook runs
         if has_scratch:
             shutil.rmtree(params["scratch"], ignore_errors=True)

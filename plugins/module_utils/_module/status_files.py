@@ -85,14 +85,19 @@ def write_metrics(path: str, text: str) -> None:
     files.write(path, text, 0o644)
 
 
-def write_failure(module: Module, phase: str, reason: str) -> list[Note]:
-    """Write down why a round has failed, with the groups of the round before. -> notes, also on why that was not possible."""
+def write_failure(module: Module, phase: str, reason: str, changed: int) -> list[Note]:
+    """Write down why a round has failed, with the groups of the round before. -> notes, also on why that was not possible.
+
+    changed: the offsets that it has written before it failed, as far as that is known.
+    """
     params = module.params
     try:
         check_status_paths(params)
         last = last_status(params["status"], params["started"])
         good, rows = (last.status.last_good, last.status.groups) if last.status is not None else (None, ())
-        made = file.Status(phase, last.started, last.now, 0, reason, good, rows)
+        if good is not None and good >= last.started:  # a step of this round has said so before another one failed
+            good = None
+        made = file.Status(phase, last.started, last.now, changed, reason, good, rows)
         written = _written(params["directory"], last) if phase == file.ROUNDS else []
         write_status(module, made.with_rounds((*last.rounds, *written)), params["directory"])
     except MigrationError as exc:
