@@ -236,10 +236,11 @@ class RunOutcome:
     def has_news(self) -> bool:
         """Whether handlers have something new to hear.
 
-        There is a new plan, a new offset, a verification that has failed, or a group astray.
+        There is a new plan, a new offset, a verification that has failed, a round that has failed, or a group astray.
         """
         changed = self.planned.get("changed") or self.committed.get("changed")
-        return bool(changed or self.verification_failed or self.astray)
+        has_failed_round = self.failed and self.phase in ROUND_PHASES
+        return bool(changed or self.verification_failed or has_failed_round or self.astray)
 
     def told(self) -> dict[str, t.Any]:
         """What handlers of a play may read; docs/handlers.md describes it."""

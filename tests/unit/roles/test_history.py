@@ -78,6 +78,34 @@ def test_no_run_tells_the_results_of_an_earlier_run_of_its_play():
     assert len(told) > 20 and told <= forgotten
 
 
+def test_a_round_that_fails_does_not_tell_the_results_of_the_round_before_it(controller):
+    its = {"role": "mirror_maker_group_sync", "steps": ["snapshot"], "commit_options": {"on_blocked": "fail"}}
+    given = {f"_common_{name}": value for name, value in its.items()}
+    given |= {"__common_begun": {"held": True}, "__common_round": 2, "_common_source": "onprem"}
+    before = {"__common_commit": {"written": 3}, "__common_plan": {"changed": True}}
+    following = {"ansible.builtin.include_role": {"name": "streamshift.kafka.common", "tasks_from": "next_round"}}
+    said = "{{ [ansible_failed_result.msg, __common_commit, __common_plan, __common_snapshot is failed] | to_json }}"
+    task = {
+        "name": "Go on",
+        "block": [{"name": "Do a round", **following, "vars": given}],
+        "rescue": [
+            {"name": "Tell", "ansible.builtin.copy": {"content": said, "dest": str(controller.directory / "told")}}
+        ],
+    }
+    first = {"name": "Have results", "ansible.builtin.set_fact": before}
+    playbook = controller.directory / "round.json"
+    playbook.write_text(
+        json.dumps([{"name": "Play", "hosts": "onprem", "gather_facts": False, "tasks": [first, task]}])
+    )
+    extra = {
+        "mirror_maker_group_sync_groups": ["billing"],
+        "mirror_maker_group_sync_directory": str(controller.directory),
+    }
+    done(controller.run(str(playbook), "-e", json.dumps(extra)))
+    message, *results = json.loads((controller.directory / "told").read_text())
+    assert "cannot connect" in message and results == [{}, {}, True]
+
+
 COMMITTED = {"plan": {"changed": False}, "commit": {"changed": True}}
 
 

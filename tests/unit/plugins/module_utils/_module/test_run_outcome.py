@@ -154,6 +154,10 @@ def test_which_runs_handlers_are_told_of(results, failed, for_handlers):
     assert (outcome.verification_failed, outcome.has_news) == (failed, for_handlers)
 
 
+def test_handlers_are_told_of_a_round_that_has_failed():
+    assert RunOutcome({"snapshot": FAILED, "plan": {}}, "sync").has_news
+
+
 def test_handlers_read_numbers_and_lines():
     results = {
         "plan": {"digest": "4b8", "counts": {"exact": 1}, "summary": ["1 exact"]},
