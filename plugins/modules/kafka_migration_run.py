@@ -371,8 +371,8 @@ said:
   elements: str
   sample: ["Report: /srv/kafka-migrations/onprem-to-cloud/report.html"]
 has_news:
-  description: Whether the run has a new plan, has written something, has failed in its verification or is a round that has failed,
-    or names groups that another tool has moved since it has set them.
+  description: Whether the run has a new plan, has written something, has failed in a verification or as a round, or names
+    groups that another tool has moved since it has set them.
   returned: O(state=ended)
   type: bool
   sample: true

@@ -17,6 +17,8 @@ VERIFYING = ("verify", "read back")
 READ_BACK = ("verified", "without_records", "requested")
 # What a run looks at, and nobody waits for to write.
 UNTIMED = frozenset({"readiness", "start"})
+# The kinds of RunRecord.left_out that count groups.
+_GROUPS_LEFT_OUT = ("in_use_at_source", "in_use_at_destination", "left_alone")
 
 
 class Failure(t.NamedTuple):
@@ -49,7 +51,7 @@ class RunRecord:
     role, phase: None for tasks of a user's own. failure: None for a run that has succeeded. plan: the digest of the plan that
     it has made or verified. verdicts: how many group-partitions have each. written: how many committed offsets it has changed,
     None where that is not known. left_out: how much was asked for and is not done, by kind. versions: of programs and brokers,
-    by name.
+    by name. refused: whether a commit of the plan would have been refused.
     """
 
     role: str | None
@@ -63,6 +65,12 @@ class RunRecord:
     left_out: dict[str, int]
     versions: dict[str, str]
     steps: tuple[Step, ...] = ()
+    refused: bool = False
+
+    @property
+    def groups_left_out(self) -> int:
+        """How many groups it has left out, or left an offset of them alone."""
+        return sum(self.left_out.get(kind, 0) for kind in _GROUPS_LEFT_OUT)
 
 
 def to_json(run: RunRecord) -> str:
@@ -72,4 +80,4 @@ def to_json(run: RunRecord) -> str:
 
 def from_json(text: str, path: str) -> RunRecord:
     """Read a run file, or raise InvalidFile."""
-    return read_file(KIND, text, path, RunRecord, steps=lambda row: read_row(Step, row))
+    return read_file(KIND, text, path, RunRecord, {"refused": False}, steps=lambda row: read_row(Step, row))

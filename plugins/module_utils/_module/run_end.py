@@ -109,7 +109,8 @@ def run_record_of(module: Module, outcome: RunOutcome, ended: float) -> run_reco
     with contextlib.suppress(OSError):
         started = started or os.stat(os.path.join(module.params["directory"], file.FILE)).st_mtime
     begun = None if started is None else round(started, 3)
-    return outcome.record(module.params["role"], begun, round(ended, 3), versions(module))
+    refused = bool(module.params["refusal"])
+    return outcome.record(module.params["role"], begun, round(ended, 3), versions(module), refused=refused)
 
 
 def versions(module: Module) -> dict[str, str]:

@@ -192,16 +192,26 @@ class RunOutcome:
     def _left_out_counts(self) -> dict[str, int]:
         """How much was asked for and is not done, by kind, of the kinds that there are."""
         lines = {line for result in self.results.values() for line in result.get("left_out", ())}
+        alone = list(filter(None, self.left_alone.values()))
         blocked = len(self.committed["blocked"]) if "blocked" in self.committed else None
         counts = {
             "blocked": self.planned.get("counts", {}).get("blocked", 0) if blocked is None else blocked,
             "in_use_at_source": len(self.left_at_source),
             "in_use_at_destination": len(self.committed.get("active_groups", ())),
-            "others": len(lines) + len(self.astray),
+            "left_alone": len(alone),
+            "others": len(lines.difference(*alone)),
         }
         return {kind: count for kind, count in counts.items() if count}
 
-    def record(self, role: str | None, started: float | None, ended: float, versions: t.Mapping[str, str]) -> RunRecord:
+    def record(
+        self,
+        role: str | None,
+        started: float | None,
+        ended: float,
+        versions: t.Mapping[str, str],
+        *,
+        refused: bool = False,
+    ) -> RunRecord:
         """The run in numbers, without a name of anything on a cluster."""
         failed = next((step for step, result in self.results.items() if result.get("failed")), None)
         failure = None if failed is None else Failure(failed, (self.results[failed].get("failure") or {}).get("kind"))
@@ -220,6 +230,7 @@ class RunOutcome:
             self._left_out_counts,
             dict(versions),
             steps,
+            refused,
         )
 
     @property

@@ -56,7 +56,7 @@ def next_steps(
         return _to_apply(files, occasion)
     if occasion.phase == "sync" and files.plan.source_id:
         return _to_cut_over(occasion)
-    if occasion.left_out or occasion.why_left_alone:
+    if occasion.leaves_groups_out:
         return _without_left_out(occasion, total), again
     if total.states[State.NOT_COMMITTED]:
         return ("Run the playbook to commit these offsets.",), again

@@ -60,7 +60,8 @@ class Occasion:
     by name. failure: the message that ended the run. refusal: why a commit of the plan would be refused. files: the names of
     those that the report is about. ran_by: the person, or what else has started the run. steps: as long as they have taken,
     in their order. written: how many committed offsets the run has changed, None where not known. left_out: a line for each
-    group that was left out because it was in use. left_alone: see RunOutcome. unused_rules: what was said of rules and
+    group that was left out because it was in use. left_alone: see RunOutcome. unnamed: how many other groups
+    run.json has counted as left out, without their names. unused_rules: what was said of rules and
     patterns that match nothing.
     """
 
@@ -81,6 +82,7 @@ class Occasion:
     written: int | None = None
     left_out: t.Sequence[str] = ()
     left_alone: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
+    unnamed: int = 0
     unused_rules: t.Sequence[str] = ()
 
     @property
@@ -110,6 +112,11 @@ class Occasion:
     def why_left_alone(self) -> list[str]:
         """The lines of left_alone."""
         return [line for lines in self.left_alone.values() for line in lines]
+
+    @property
+    def leaves_groups_out(self) -> bool:
+        """Whether there are groups that the run has left out, or left alone."""
+        return bool(self.left_out or self.why_left_alone or self.unnamed)
 
     @property
     def verified_nothing(self) -> bool:

@@ -70,21 +70,14 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     total = totals(files, rows, occasion.selection)
     level, headline = _headline(files, occasion, total)
     not_taken = [] if occasion.is_rollback or files.snapshot is None else left_out(files.snapshot.left_out)
-    if occasion.left_out and not occasion.failure:
+    clauses = [] if occasion.failure else _left_out_clauses(occasion, not_taken)
+    if clauses:
         level = "warning" if level == "good" else level
-        verb = "it is" if len(occasion.left_out) == 1 else "they are"
-        headline = f"{headline[:-1]}, {counted(len(occasion.left_out), 'group')} left out because {verb} in use."
-    if occasion.why_left_alone and not occasion.failure:
-        level = "warning" if level == "good" else level
-        groups = counted(sum(map(bool, occasion.left_alone.values())), "group")
-        headline = f"{headline[:-1]}, {groups} left alone: see the exceptions."
-    if not_taken and not occasion.failure:
-        level = "warning" if level == "good" else level
-        headline = f"{headline[:-1]}. Not all that was selected is in the snapshot: see the exceptions."
+        headline = f"{headline[:-1]}{''.join(clauses)}."
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
         names = occasion.source
-    lines = list(dict.fromkeys([*occasion.left_out, *occasion.why_left_alone, *not_taken]))
+    lines = list(dict.fromkeys([*occasion.left_out, *occasion.why_left_alone, *_unnamed(occasion), *not_taken]))
     more = [f"... and {counted(len(lines) - MOST_LEFT_OUT, 'more line')}"] if lines[MOST_LEFT_OUT:] else []
     steps, command = directions.next_steps(files, occasion, total, rows)
     way_back, command_back = directions.way_back(occasion, total)
@@ -108,6 +101,28 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         way_back=way_back,
         way_back_command=command_back,
     )
+
+
+def _left_out_clauses(occasion: Occasion, not_taken: t.Sequence[str]) -> list[str]:
+    """What a headline says besides of what was left out, a part of a sentence each."""
+    clauses = []
+    if occasion.left_out:
+        verb = "it is" if len(occasion.left_out) == 1 else "they are"
+        clauses.append(f", {counted(len(occasion.left_out), 'group')} left out because {verb} in use")
+    if occasion.why_left_alone:
+        groups = counted(sum(map(bool, occasion.left_alone.values())), "group")
+        clauses.append(f", {groups} left alone: see the exceptions")
+    if occasion.unnamed:
+        clauses.append(f", {counted(occasion.unnamed, 'group')} left out: see the exceptions")
+    if not_taken:
+        clauses.append(". Not all that was selected is in the snapshot: see the exceptions")
+    return clauses
+
+
+def _unnamed(occasion: Occasion) -> t.Iterator[str]:
+    if occasion.unnamed:
+        them = "it" if occasion.unnamed == 1 else "them"
+        yield f"This run left out {counted(occasion.unnamed, 'group')}. Its output names {them}."
 
 
 def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[str, str]:
@@ -246,7 +261,7 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
         return "Not known: there is no plan."
     if total.objected:
         return "None in the plan; what failed verification is below."
-    if occasion.left_out or occasion.why_left_alone or total.not_taken:
+    if occasion.leaves_groups_out or total.not_taken:
         return "Of the other groups, nothing is blocked, and no consumed record comes again."
     return f"None: nothing is blocked, and no consumed record comes again.{_absent(total)}"
 

@@ -83,6 +83,55 @@ def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(r
     assert result["failed"] and "run.json" in result["msg"] and "Remove it" in result["msg"]
 
 
+PLANNED = hashlib.sha256(texts_of(ENTRIES[:2])["plan.json"].encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("phase", "committed", "results", "options", "left_out"),
+    [
+        (
+            "cut_over",
+            True,
+            {
+                "commit": {"written": 2, "may_start": ["billing"]},
+                "readiness": {"not_ready": ["billing"], "not_started": ["billing"]},
+            },
+            {},
+            1,
+        ),
+        ("migrate", False, {"commit": {"written": 0, "active_groups": ["billing", "fraud"]}}, {}, 2),
+        (
+            "migrate",
+            False,
+            {"commit": {"written": 0, "kept_groups": ["billing"], "left_out": ["billing orders-0: kept"]}},
+            {},
+            1,
+        ),
+        ("plan", False, {"plan": {"changed": True, "digest": PLANNED}}, {"refusal": "offset 46 is before 99."}, 0),
+    ],
+)
+def test_a_report_that_is_made_afterwards_is_no_more_confident_than_that_of_the_run(
+    run_module, tmp_path, phase, committed, results, options, left_out
+):
+    for name, text in texts_of(ENTRIES[:2], committed=committed).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    its = {"directory": str(tmp_path), "phase": phase, "role": "group_migration"}
+    ended = {"keep": 0, "results": results, "holder": {"host": "a", "process": 1}, **options}
+    run_module(kafka_migration_run, state="ended", **its, **ended)
+    of_the_run = (tmp_path / "report.md").read_text()
+    result = run_module(kafka_migration_run, state="reported", **its)
+    ticket = (tmp_path / "report.md").read_text()
+    said = f"This run left out {left_out} group"
+    assert (said in ticket) is bool(left_out) and said not in of_the_run
+    for page in (of_the_run, ticket):
+        next_steps = page.partition("## What to do next")[2].partition("## The way back")[0]
+        if left_out:
+            assert "groups that were left out" in next_steps
+        else:
+            assert "Decide about what a commit would refuse" in next_steps
+    assert ("left out: see the exceptions." in result["headline"]) is bool(left_out)
+
+
 def test_a_run_that_has_written_nothing_says_so(run_module, migration):
     results = {"commit": {"written": 0}}
     result = run_module(kafka_migration_run, state="reported", directory=str(migration), results=results)

@@ -104,6 +104,14 @@ def test_a_run_is_recorded_in_numbers_alone():
     assert "billing" not in str(run) and "broker1" not in str(run) and "orders" not in str(run)
 
 
+def test_the_groups_that_a_run_has_left_out_are_counted_once():
+    lines = ["audit orders-0: kept", "audit orders-1: kept", "orders: excluded"]
+    committed = SET | {"kept_groups": ["audit"], "left_out": lines, "active_groups": ["shop"]}
+    run = RunOutcome({"commit": committed, "readiness": LOOKED}, "cut_over").record(None, None, 1.0, {}, refused=True)
+    assert run.left_out == {"in_use_at_destination": 1, "left_alone": 2, "others": 1}
+    assert run.groups_left_out == 3 and run.refused
+
+
 def test_a_run_knows_its_plan_as_the_verification_has_left_it():
     planned, verified = {"plan": {"digest": "4b8"}}, {"verify": {"plan_digests": ["5c9"]}}
     assert [RunOutcome(results).record(None, None, 1.0, {}).plan for results in (planned, planned | verified)] == [
