@@ -20,7 +20,7 @@ Result = t.Mapping[str, t.Any]
 _WRITING = frozenset({"commit", "remove", "promotion"})
 # What these change, or would, is nothing on a cluster.
 _READING = frozenset({"snapshot", "plan", "preview", *VERIFYING})
-_NAME_ENDS = re.compile("(?=:? )")  # where the name that a line begins with may end: a name may have blanks, too
+_NAME_ENDS = re.compile("(?=:? )")  # where a name at the begin of a line may end; it may have blanks, too
 _SEVERAL = frozenset({"sync", "cut_over"})  # only the last of several rounds is known
 
 

@@ -187,7 +187,7 @@ class Occasion:
         file = ""
         text = self._variables(given | {option: list(chosen) for option, chosen in self.selection.items()})
         if len(text.encode(errors="surrogatepass")) > _MOST_BYTES:
-            # Its phase, if it has one, is not the last that Ansible reads.
+            # The file comes first: of a variable that is given twice, Ansible takes the last value.
             file, text = f" -e @{_VARIABLES_FILE}", self._variables(given)
         return f"ansible-playbook streamshift.kafka.{playbook} -i inventory.yml{file} \\\n  -e {shlex.quote(text)}"
 
