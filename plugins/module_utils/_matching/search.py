@@ -34,16 +34,14 @@ _GROWTH = 2
 class Cut:
     """What a scan of the destination found.
 
-    unconsumed (L) and consumed (H) are indexes into records, which are all the visible ones of [low, high); sides go
-    with them. Every record before L is consumed or destination-only. explained: nothing that lies before L is of
+    unconsumed (L) and consumed (H) are indexes into records, which are all the visible ones of a range; sides go with
+    them. Every record before L is consumed or destination-only. explained: nothing that lies before L is of
     unknown origin, from where the search had to begin. passed_over: a look-up ended at a control record, and what
     follows it was passed over by the times of a few records.
     """
 
     records: list[Record]
     sides: list[Side]
-    low: int
-    high: int
     consumed: int | None
     unconsumed: int | None
     explained: bool = True
@@ -262,18 +260,17 @@ class _CutSearch:
         return self._cut(self._copy_of_last_consumed, None, explained=False)
 
     def _cut(self, consumed: int | None, unconsumed: int | None, **flags: bool) -> Cut:
-        return Cut(self._records, self._sides, self._low, self._high, consumed, unconsumed, **flags)
+        return Cut(self._records, self._sides, consumed, unconsumed, **flags)
 
 
 def _caught_up(destination: LogReader, context: Context, known: Known) -> Cut | None:
     """The plainest case: nothing is left to consume, and the last record consumed is the destination's last."""
     if context.after or not context.before or not context.to_end:
         return None
-    low = max(destination.start, destination.end - TAIL)
-    tail = destination.records(low, destination.end)
+    tail = destination.records(max(destination.start, destination.end - TAIL), destination.end)
     check_stamps(known, tail)
     if tail and known.key(tail[-1]) == known.key(context.before[-1]):
-        return Cut(tail, known.sides(tail), low, destination.end, len(tail) - 1, None)
+        return Cut(tail, known.sides(tail), len(tail) - 1, None)
     return None
 
 

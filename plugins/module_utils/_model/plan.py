@@ -145,11 +145,6 @@ class PlanEntry:
         return self.group, self.partition
 
     @property
-    def source_topics(self) -> set[str]:
-        """The topics at the source that the entry rests on."""
-        return {at.partition.topic for at in self.source}
-
-    @property
     def lost_records(self) -> RecordSum:
         """How many records that the group has not consumed no cluster has any more."""
         return RecordSum.of([(self.lost, self.lost_bound)])
