@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import typing as t
 
+from .documents import members_once
 from .errors import DamagedRecord
 from .records import LEGAL_TOPIC, TopicPartition
 from .visible_text import shortened
@@ -119,17 +120,9 @@ def _json(part: str, content: bytes | None) -> _Json:
     if content is None:
         raise DamagedRecord(f"it has no {part}")
     try:
-        return json.loads(content.decode(), object_pairs_hook=_members)
+        return json.loads(content.decode(), object_pairs_hook=members_once)
     except (ValueError, RecursionError) as exc:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise _damaged(f"its {part} is not JSON", content) from exc
-
-
-def _members(pairs: list[tuple[str, _Json]]) -> dict[str, _Json]:
-    """An object whose members are there once: of two, readers take the one or the other."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a member is there twice")
-    return members
 
 
 def _damaged(what: str, content: bytes | None) -> DamagedRecord:

@@ -189,12 +189,14 @@ def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callab
     return tuple(made)
 
 
-def check_once(kind: str, path: str, keys: t.Iterable[tuple[str, t.Any]], place: str = "") -> None:
-    """Raise InvalidFile where a group has two entries for a partition. keys: of the entries. place: in which list."""
+def check_once(
+    kind: str, path: str, keys: t.Iterable[tuple[t.Any, ...]], twice: str = "group {} has two entries for {}"
+) -> None:
+    """Raise InvalidFile where two entries have one key. twice: what the error says of its parts."""
     seen = set()
     for key in keys:
         if key in seen:
-            raise damaged(kind, path, f"{place}group {key[0]} has two entries for {key[1]}")
+            raise damaged(kind, path, twice.format(*key))
         seen.add(key)
 
 
@@ -210,30 +212,8 @@ def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T], plac
     except ValueError as exc:
         why = str(exc)
     except (TypeError, AttributeError):  # in Python's words, which say nothing of the file
-        why = f"{_last_read(row, build)} is not built as the format says"
+        why = "it is not built as the format says"
     raise damaged(kind, path, f"{place}{why}, in {_shown(row)}")
-
-
-class _Watched(dict[str, t.Any]):
-    """An object that remembers which of its members was read last."""
-
-    last = "it"
-
-    def __getitem__(self, name: str) -> t.Any:
-        self.last = name
-        return super().__getitem__(name)
-
-    def get(self, name: str, default: t.Any = None) -> t.Any:
-        self.last = name
-        return super().get(name, default)
-
-
-def _last_read(row: t.Any, build: t.Callable[[t.Any], object]) -> str:
-    """The member at which build(row) fails; "it" where that is not known."""
-    watched = _Watched(row if isinstance(row, dict) else {})
-    with contextlib.suppress(Exception):
-        build(watched)
-    return watched.last if isinstance(row, dict) else "it"
 
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
@@ -293,18 +273,21 @@ def flag_of(value: t.Any) -> bool:
     raise ValueError(f"{_shown(value)} is not true or false")
 
 
+def whole_number(value: t.Any, what: str, below: int, first: int = 0) -> int:
+    """A JSON integer from first on and less than below, or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not first <= value < below:
+        raise ValueError(f"{_shown(value)} is not {what}")
+    return value
+
+
 def partition_of(value: t.Any) -> int:
     """A JSON integer from 0 on, of Kafka's 32 bits, or ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
-        raise ValueError(f"{_shown(value)} is not a partition")
-    return value
+    return whole_number(value, "a partition", 1 << 31)
 
 
 def epoch_of(value: t.Any) -> int | None:
     """A leader epoch: null, or a JSON integer from 0 on, of Kafka's 32 bits; ValueError otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int | None) or (value is not None and not 0 <= value < 1 << 31):
-        raise ValueError(f"{_shown(value)} is not a leader epoch")
-    return value
+    return None if value is None else whole_number(value, "a leader epoch", 1 << 31)
 
 
 def committed_row(committed: CommittedOffset | None) -> Json | None:
@@ -322,9 +305,7 @@ def committed_from(row: t.Any) -> CommittedOffset | None:
 
 def offset_of(value: t.Any) -> int:
     """A JSON integer from 0 on, of Kafka's 64 bits, or ValueError: a masked or rounded offset must never be committed."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
-        raise ValueError(f"{_shown(value)} is not an offset")
-    return value
+    return whole_number(value, "an offset", 1 << 63)
 
 
 def unix_time_of(value: t.Any) -> float:

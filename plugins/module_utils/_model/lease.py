@@ -16,9 +16,7 @@ FILE = "lease.json"
 
 def _process_of(value: t.Any) -> int:
     """The id of a process, or ValueError; 0 and less stand for groups of processes."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 31:
-        raise ValueError(f"{value!r} is not the id of a process")
-    return value
+    return documents.whole_number(value, "the id of a process", 1 << 31, first=1)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -229,7 +229,7 @@ def from_json(text: str, path: str) -> Receipt:
     entries = documents.parse_entries(KIND, path, rows, _entry)
     documents.check_once(KIND, path, (entry.key for entry in entries))
     renewing = documents.parse(KIND, path, head.get("renewing", []), lambda rows: tuple(map(entry_from, rows)))
-    documents.check_once(KIND, path, (entry[:2] for entry in renewing), "renewing: ")
+    documents.check_once(KIND, path, (entry[:2] for entry in renewing), "renewing: group {} has two entries for {}")
     return Receipt(cluster.cluster_id, entries, renewing, cluster.traits, path)
 
 

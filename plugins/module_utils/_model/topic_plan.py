@@ -19,16 +19,11 @@ ACL = Form(acl_from, Acl._asdict)
 
 
 def _count_of(value: t.Any) -> int:
-    count = documents.partition_of(value)
-    if count == 0:
-        raise ValueError("a topic has no partitions")
-    return count
+    return documents.whole_number(value, "a number of partitions", 1 << 31, first=1)
 
 
 def _factor(value: t.Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not (value == -1 or 1 <= value < 1 << 15):
-        raise ValueError(f"{value!r} is not a replication factor")
-    return value
+    return -1 if value == -1 else documents.whole_number(value, "a replication factor", 1 << 15, first=1)
 
 
 Count = t.Annotated[int, Form(_count_of)]  # of partitions

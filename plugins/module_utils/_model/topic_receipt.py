@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import typing as t
 
@@ -97,9 +96,7 @@ def from_json(text: str, path: str) -> PromotionReceipt:
     head, rows = documents.loads(KIND, text, path)
     entries = documents.parse_entries(KIND, path, rows, _entry)
     topics = [entry for entry in entries if isinstance(entry, TopicReceipt)]
-    twice = [name for name, count in collections.Counter(topic.topic for topic in topics).items() if count > 1]
-    if twice:
-        raise documents.damaged(KIND, path, f"there are two entries for topic {twice[0]}")
+    documents.check_once(KIND, path, ((topic.topic,) for topic in topics), "there are two entries for topic {}")
     by_name = {topic.topic: topic for topic in topics}
     acls = dict(entry for entry in entries if not isinstance(entry, TopicReceipt))
     return documents.parse(KIND, path, head, lambda row: read_row(PromotionReceipt, row, topics=by_name, acls=acls))
