@@ -13,6 +13,7 @@ import types
 import typing as t
 
 from . import documents
+from .file_rows import Form
 from .progress import counted
 from .records import TopicPartition
 
@@ -194,13 +195,8 @@ def to_row(identity: ClusterIdentity) -> documents.Json:
     }
 
 
-def from_row(row: t.Any) -> ClusterIdentity:
-    """The reverse of to_row(); raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
-    return ClusterIdentity(documents.text_of(row["cluster_id"]), traits_from(row))
-
-
-def traits_from(row: t.Any) -> Traits:
-    """What a row of to_row() holds besides the id. Raises as from_row()."""
+def _traits_from(row: t.Any) -> Traits:
+    """What a row of to_row() holds besides the id; raises as Form.read()."""
     return Traits(
         tuple(documents.text_of(mark) for mark in row.get("brokers", [])),
         {
@@ -216,3 +212,6 @@ def _range(row: t.Any) -> LogRange | None:
         return None
     start, end = row
     return LogRange(documents.offset_of(start), documents.offset_of(end))
+
+
+TRAITS = Form(_traits_from)

@@ -11,7 +11,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import partition_from
+from .file_rows import At, Form, partition_from, read_row
 from .group_state import CommittedOffset
 from .match_on import PART, MatchOn
 from .option_names import with_option_names
@@ -22,6 +22,7 @@ from .verdicts import Absent, CertificateName, Reason, Verdict, Way
 KIND = "plan"
 _CERTIFICATES = {name.value: name for name in CertificateName}
 _WAYS = {way.value: way for way in Way}
+_PARTS = Form(lambda parts: MatchOn.of([documents.text_of(part) for part in parts]).parts)
 _Named = t.TypeVar("_Named", CertificateName, Way)
 
 
@@ -199,13 +200,13 @@ class Plan:
     match_on: the parts of records that the user names. left_out_names: of a plan that was made from no snapshot, as there.
     """
 
-    source_id: str
-    destination_id: str
+    source_id: t.Annotated[str, At("source", "cluster_id")]
+    destination_id: t.Annotated[str, At("destination", "cluster_id")]
     snapshot: str
     entries: tuple[PlanEntry, ...]
-    source_traits: Traits = NO_TRAITS
-    destination_traits: Traits = NO_TRAITS
-    match_on: tuple[str, ...] = ()
+    source_traits: t.Annotated[Traits, cluster_identity.TRAITS, At("source")] = NO_TRAITS
+    destination_traits: t.Annotated[Traits, cluster_identity.TRAITS, At("destination")] = NO_TRAITS
+    match_on: t.Annotated[tuple[str, ...], _PARTS] = ()
     left_out_names: tuple[str, ...] = ()
 
     @property
@@ -263,25 +264,13 @@ def to_json(plan: Plan) -> str:
 def from_json(text: str, path: str) -> Plan:
     """Read a plan file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    source, destination, snapshot, match_on, names = documents.parse(
-        KIND,
-        path,
-        {key: head.get(key) for key in ("source", "destination", "snapshot", "match_on", "left_out_names")},
-        lambda it: (
-            cluster_identity.from_row(it["source"]),
-            cluster_identity.from_row(it["destination"]),
-            documents.text_of(it["snapshot"]),
-            MatchOn.of([documents.text_of(part) for part in it["match_on"] or ()]).parts,
-            tuple(documents.text_of(name) for name in it["left_out_names"] or ()),
-        ),
-    )
+    missing: documents.Json = {"match_on": [], "left_out_names": []}
+    plan = documents.parse(KIND, path, head, lambda row: read_row(Plan, {**missing, **row}, entries=()))
     # Only a reset asks for offsets of groups that have committed some, and it stays inside one cluster.
-    may_reset = source.cluster_id == destination.cluster_id and source.difference(destination) is None
+    may_reset = plan.source_id == plan.destination_id and plan.is_within_one_cluster
     entries = documents.parse_entries(KIND, path, rows, functools.partial(_entry, may_reset=may_reset))
     documents.check_once(KIND, path, (entry.key for entry in entries))
-    return Plan(
-        source.cluster_id, destination.cluster_id, snapshot, entries, source.traits, destination.traits, match_on, names
-    )
+    return dataclasses.replace(plan, entries=entries)
 
 
 def plan_entry_row(entry: PlanEntry) -> documents.Json:

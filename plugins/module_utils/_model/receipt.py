@@ -11,7 +11,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import partition_from
+from .file_rows import At, Form, partition_from, read_row
 from .group_state import CommittedOffset, GroupReading
 from .plan import PlanEntry
 from .records import TopicPartition
@@ -159,10 +159,10 @@ class Receipt:
     was read, for messages.
     """
 
-    cluster_id: str
+    cluster_id: t.Annotated[str, At("destination", "cluster_id")]
     entries: tuple[ReceiptEntry, ...] = ()
-    renewing: tuple[SnapshotEntry, ...] = ()
-    traits: Traits = NO_TRAITS
+    renewing: tuple[t.Annotated[SnapshotEntry, Form(entry_from)], ...] = ()
+    traits: t.Annotated[Traits, cluster_identity.TRAITS, At("destination")] = NO_TRAITS
     path: str = dataclasses.field(default="", compare=False)
 
     @property
@@ -225,12 +225,12 @@ def to_json(receipt: Receipt) -> str:
 def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    cluster = documents.parse(KIND, path, head.get("destination"), cluster_identity.from_row)
-    entries = documents.parse_entries(KIND, path, rows, _entry)
-    documents.check_once(KIND, path, (entry.key for entry in entries))
-    renewing = documents.parse(KIND, path, head.get("renewing", []), lambda rows: tuple(map(entry_from, rows)))
-    documents.check_once(KIND, path, (entry[:2] for entry in renewing), "renewing: group {} has two entries for {}")
-    return Receipt(cluster.cluster_id, entries, renewing, cluster.traits, path)
+    given = {"entries": documents.parse_entries(KIND, path, rows, _entry), "path": path}
+    receipt = documents.parse(KIND, path, head, lambda row: read_row(Receipt, {"renewing": [], **row}, **given))
+    documents.check_once(KIND, path, (entry.key for entry in receipt.entries))
+    twice = "renewing: group {} has two entries for {}"
+    documents.check_once(KIND, path, (entry[:2] for entry in receipt.renewing), twice)
+    return receipt
 
 
 def _row(entry: ReceiptEntry) -> documents.Json:

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import Name, read_row, write_row
+from .file_rows import At, Name, read_file, write_row
 from .group_state import Commits, GroupReading
 from .snapshot import SnapshotEntry, entry_from, entry_row
 
@@ -32,7 +31,7 @@ class Removed:
     cluster_id: str
     groups: tuple[RemovedGroup, ...] = ()
     entries: tuple[SnapshotEntry, ...] = ()
-    traits: Traits = NO_TRAITS
+    traits: t.Annotated[Traits, cluster_identity.TRAITS, At()] = NO_TRAITS
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -86,19 +85,11 @@ def to_json(removed: Removed) -> str:
 
 def from_json(text: str, path: str) -> Removed:
     """Read a file of removed groups, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    cluster_id = documents.parse(KIND, path, head.get("cluster_id"), documents.text_of)
-    traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
-    groups = documents.parse(
-        KIND, path, head.get("groups"), lambda rows: tuple(read_row(RemovedGroup, row) for row in rows)
-    )
-    entries = documents.parse_entries(KIND, path, rows, entry_from)
-    documents.check_once(KIND, path, (entry[:2] for entry in entries))
-    names = collections.Counter(group.name for group in groups)
-    again = next((name for name, count in names.items() if count > 1), None)
-    if again is not None:
-        raise documents.damaged(KIND, path, f"group {again} is named twice")
-    strange = next((entry.group for entry in entries if entry.group not in names), None)
+    removed = read_file(KIND, text, path, Removed, entries=entry_from)
+    documents.check_once(KIND, path, (entry[:2] for entry in removed.entries))
+    documents.check_once(KIND, path, ((group.name,) for group in removed.groups), "group {} is named twice")
+    names = {group.name for group in removed.groups}
+    strange = next((entry.group for entry in removed.entries if entry.group not in names), None)
     if strange is not None:
         raise documents.damaged(KIND, path, f"group {strange} has an entry and is not among the groups")
-    return Removed(cluster_id, groups, entries, traits)
+    return removed

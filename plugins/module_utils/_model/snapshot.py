@@ -11,7 +11,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, UNKNOWN_ID, ClusterIdentity, Traits
-from .file_rows import At, Name, partition_from, read_row, write_row
+from .file_rows import At, Name, partition_from, read_file, write_row
 from .group_state import CommittedOffset
 from .records import TopicPartition
 
@@ -55,8 +55,8 @@ class Snapshot:
     cluster_id: str | None
     groups: tuple[SnapshotGroup, ...]
     entries: tuple[SnapshotEntry, ...]
-    traits: Traits = NO_TRAITS
-    open: tuple[OpenTransaction, ...] = ()
+    traits: t.Annotated[Traits, cluster_identity.TRAITS, At()] = NO_TRAITS
+    open: t.Annotated[tuple[OpenTransaction, ...], At("open_transactions")] = ()
     left_out: tuple[str, ...] = ()
     left_out_names: tuple[str, ...] = ()
 
@@ -103,37 +103,15 @@ def to_json(snapshot: Snapshot) -> str:
 
 def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    groups = documents.parse(
-        KIND, path, head.get("groups"), lambda rows: tuple(read_row(SnapshotGroup, row) for row in rows)
-    )
-    entries = documents.parse_entries(KIND, path, rows, entry_from)
-    cluster_id = head.get("cluster_id")
-    if cluster_id is not None:
-        cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
-    traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
-    left_out, names = (
-        documents.parse(KIND, path, head.get(name, []), _lines) for name in ("left_out", "left_out_names")
-    )
-    documents.check_once(KIND, path, (entry[:2] for entry in entries))
-    open_transactions = documents.parse(
-        KIND,
-        path,
-        head.get("open_transactions", []),
-        lambda rows: tuple(read_row(OpenTransaction, row) for row in rows),
-    )
-    return Snapshot(cluster_id, groups, entries, traits, open_transactions, left_out, names)
+    missing = {"cluster_id": None, "open_transactions": [], "left_out": [], "left_out_names": []}
+    snapshot = read_file(KIND, text, path, Snapshot, missing, entries=entry_from)
+    documents.check_once(KIND, path, (entry[:2] for entry in snapshot.entries))
+    return snapshot
 
 
 def is_json(text: str) -> bool:
     """Does a file begin as a snapshot file does? CSV begins otherwise."""
     return _JSON.match(text) is not None
-
-
-def _lines(rows: t.Any) -> tuple[str, ...]:
-    if not isinstance(rows, list):
-        raise TypeError("a list of lines")
-    return tuple(documents.text_of(row) for row in rows)
 
 
 def entry_row(entry: SnapshotEntry) -> documents.Json:

@@ -187,7 +187,12 @@ def test_a_leader_epoch_beyond_the_protocol_is_refused_with_its_entry(epoch):
 @pytest.mark.parametrize(
     ("kind", "was", "becomes", "told"),
     [
-        ("topics-receipt", '"written": 1}', '"written": 0}', "entry 1: partitions: written: 0 is not a number of partitions"),
+        (
+            "topics-receipt",
+            '"written": 1}',
+            '"written": 0}',
+            "entry 1: partitions: written: 0 is not a number of partitions",
+        ),
         ("copy", '"restored": false', '"restored": 0', "its head: topics: restored: 0 is not true or false"),
         ("lease", '"process": 4711', '"process": 0', "its head: process: 0 is not the id of a process"),
     ],
