@@ -27,7 +27,6 @@ from .topics import topic_rows
 Errors = dict[TopicPartition, str]
 Codes = dict[TopicPartition, int]
 
-_NAMED = 3  # groups in a message
 LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 # The coordinator writes what one request commits as one batch, which message.max.bytes (1 MB by default) limits.
 BATCH_BYTES = 400_000
@@ -208,7 +207,7 @@ def _until_settled(
             unanswered.update(group for group, _node in part)  # until there is an answer
             settle(send(client, dict(part)))
         if passing:
-            raise as_exception(next(iter(passing.values())), f"for {first_names(passing, _NAMED)}")
+            raise as_exception(next(iter(passing.values())), f"for {first_names(passing)}")
 
     try:
         attempt(connection, once, deadline)

@@ -9,7 +9,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized
 from .._model.grouping import chunks, values_by_key
-from .._model.progress import first_names
+from .._model.progress import MANY_NAMED, first_names
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can
 from .broker_questions import BrokerQuestion, answer_to
@@ -18,7 +18,6 @@ from .reasons import as_exception
 
 GROUPS_PER_REQUEST = 200
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
-_NAMED = 20  # groups in a message
 
 
 def coordinators(client: AdminClient, connection: Connection, groups: t.Sequence[str]) -> dict[str, int]:
@@ -73,7 +72,7 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int], operati
             raise as_exception(code, group)
     if denied:
         raise NotAuthorized(
-            f"needs ACL GROUP {operation} on {first_names(sorted(denied), _NAMED)}", cluster=str(connection)
+            f"needs ACL GROUP {operation} on {first_names(sorted(denied), MANY_NAMED)}", cluster=str(connection)
         )
 
 

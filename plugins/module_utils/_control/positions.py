@@ -255,7 +255,7 @@ def partition_leaders(
     missing = sorted(set(wanted) - set(leaders))
     if missing:
         raise NotFound(
-            f"no such partition: {first_of(list(map(str, missing)), 10)}",
+            f"no such partition: {first_of(list(map(str, missing)))}",
             cluster=str(connection),
             remedy="compare the partition counts of the topics",
         )

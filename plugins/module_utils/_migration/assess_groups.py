@@ -28,7 +28,7 @@ from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink
 from .group_risks import ClusterView, assessed_group, group_risks
 from .list_groups import GroupOverviews
-from .source_topics import NAMED, ClusterTopics, next_times, read_topics, sampled_schema_ids
+from .source_topics import ClusterTopics, next_times, read_topics, sampled_schema_ids
 
 _REGISTRY_SECONDS = 60.0
 
@@ -206,13 +206,13 @@ def _schema_risks(ids: t.Mapping[str, list[SubjectId]], registry: SchemaRegistry
 
 
 def _ids_text(ids: t.Sequence[SubjectId]) -> str:
-    return f"{'id' if len(ids) == 1 else 'ids'} {first_of([str(each.number) for each in ids], NAMED)}"
+    return f"{'id' if len(ids) == 1 else 'ids'} {first_of([str(each.number) for each in ids])}"
 
 
 def _hidden(connection: Connection, listed: GroupOverviews, by_patterns: bool) -> t.Iterator[Risk]:
     """How many groups the login does not see: brokers leave out in silence what it may not describe."""
     if listed.denied:
-        names = first_names(listed.denied, NAMED)
+        names = first_names(listed.denied)
         detail = f"{counted(len(listed.denied), 'group')} may not be described: grant ACL GROUP DESCRIBE on {names}."
         yield Risk(RiskKind.NOT_VISIBLE, detail)
     if by_patterns and missing_cluster_acls(connection, "DESCRIBE"):

@@ -17,7 +17,6 @@ from .._model.risks import Risk, RiskKind
 from .drafts import Draft
 from .setting_differences import SettingDifference, SettingKind, setting_differences
 
-_NAMED = 5  # groups or topics that a sentence names
 _DENIED = "TOPIC_AUTHORIZATION_FAILED"
 _KINDS = {
     SettingKind.COMPACTION: RiskKind.CLEANUP_POLICY_DIFFERS,
@@ -54,7 +53,7 @@ def assess_destination(
     copies = describe_topics(destination, {copy for _topic, copy in readers})
     hidden = sorted(name for name, description in copies.items() if description.error == _DENIED)
     if hidden:
-        names = first_of(hidden, _NAMED)
+        names = first_of(hidden)
         detail = (
             f"{counted(len(hidden), 'topic')} may be hidden at the destination: grant ACL TOPIC DESCRIBE on {names}."
         )
@@ -88,9 +87,7 @@ def _obstacles(problems: t.Iterable[MigrationError]) -> list[Risk]:
             lacking.setdefault(f"{problem.cluster}: {acl}", []).append(name)
         else:
             risks.append(Risk(RiskKind.OBSTACLE, f"{problem}", problem.group, problem.topic, problem.partition))
-    risks += [
-        Risk(RiskKind.ACL_MISSING, f"{acl} on {first_names(sorted(names), _NAMED)}.") for acl, names in lacking.items()
-    ]
+    risks += [Risk(RiskKind.ACL_MISSING, f"{acl} on {first_names(sorted(names))}.") for acl, names in lacking.items()]
     return risks
 
 
@@ -105,7 +102,7 @@ def _topic_risk(
     """That the destination lacks the topic, or has it with other partitions."""
     named = "" if topic == copy else f"It is called {copy} there. "
     read = "reads" if len(groups) == 1 else "read"
-    readers = f"{counted(len(groups), 'group')} {read} it: {first_names(sorted(groups), _NAMED)}."
+    readers = f"{counted(len(groups), 'group')} {read} it: {first_names(sorted(groups))}."
     if copies[copy].error is not None:
         return Risk(RiskKind.TOPIC_MISSING, f"{named}{readers}", None, topic)
     counts = own[topic].partitions, copies[copy].partitions
@@ -145,7 +142,7 @@ def _visible_differences(
     )
     risks = []
     if unset[1]:
-        names = first_of(sorted(unset[1]), _NAMED)
+        names = first_of(sorted(unset[1]))
         count = counted(len(unset[1]), "topic")
         detail = f"Settings of {count} are hidden at the destination: grant ACL TOPIC DESCRIBE_CONFIGS on {names}."
         risks.append(Risk(RiskKind.NOT_VISIBLE, detail))

@@ -16,7 +16,7 @@ from .._model.progress import counted, first_of
 from .._model.records import TopicPartition
 from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink
-from .source_topics import NAMED, ClusterTopics
+from .source_topics import ClusterTopics
 
 _DAY = 86_400_000  # milliseconds
 Times = t.Mapping[tuple[TopicPartition, int], "int | None"]
@@ -109,7 +109,7 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
             yield Risk(RiskKind.SHARE_GROUP, f"Its state is {group.reading.state or 'not known'}.", name)
         case "streams":
             own = [topic for topic in view.topics.partitions if is_streams_topic(topic, name)]
-            told = first_of(own, NAMED) or "none that the login sees"
+            told = first_of(own) or "none that the login sees"
             yield Risk(RiskKind.STREAMS_STATE, f"Its changelog and repartition topics: {told}.", name)
         case "sink":
             yield Risk(RiskKind.SINK_POSITIONS, _sink_text(group, view), name)

@@ -17,7 +17,6 @@ from .._model.progress import first_of
 from .._model.records import TopicPartition
 
 PATIENCE = 5.0  # seconds for one answer, and for further tries
-MOST_NAMED = 5  # partitions that a note names
 
 
 class LogBounds(t.NamedTuple):
@@ -51,6 +50,6 @@ def read_log_bounds(
     unknown = sorted(set(partitions) - set(ranges))
     if not unknown:
         return LogBounds(ranges)
-    names = first_of(list(map(str, unknown)), MOST_NAMED)
+    names = first_of(list(map(str, unknown)))
     why = "do not exist, have no leader at the moment, or need ACL TOPIC DESCRIBE"
     return LogBounds(ranges, missing(f"{len(unknown):,} of {len(set(partitions)):,} partitions {why}: {names}"))

@@ -29,7 +29,6 @@ from .._model.visible_text import visible_name
 from .file_clusters import check_same
 from .still_written import Ends, StillWritten, grown_topics
 
-_NAMED = 5
 _Logs = dict[TopicPartition, LogRange]
 
 
@@ -145,7 +144,7 @@ def _recreated_note(recreated: t.Mapping[str, str]) -> list[Note]:
     shown = [f"{visible_name(name)} ({how})" for name, how in sorted(recreated.items())]
     text = (
         "These topics were deleted and created again at the destination since the migration was planned or committed. Brokers "
-        f"remove the committed offsets of a deleted topic: {first_of(shown, _NAMED)}."
+        f"remove the committed offsets of a deleted topic: {first_of(shown)}."
     )
     return [Note(NoteKind.TOPIC_RECREATED, text)]
 
@@ -179,7 +178,7 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
         ]
         text = (
             "These groups have files in several directories. The status is from the first one, which has committed the group "
-            f"last, if any has: {first_of(shown, _NAMED)}."
+            f"last, if any has: {first_of(shown)}."
         )
         notes.append(Note(NoteKind.SEVERAL_DIRECTORIES, text))
     return [versions[0] for versions in known.values()], notes
@@ -207,7 +206,7 @@ def _ways_back(
     if missing:
         text = (
             "Nobody knows whether groups can go back that consume these topics, because the source does not tell the ends of "
-            f"their logs: {first_of(sorted(missing), _NAMED)}. They do not exist there, have no leaders, or the user may not "
+            f"their logs: {first_of(sorted(missing))}. They do not exist there, have no leaders, or the user may not "
             "describe them."
         )
         notes.append(Note(NoteKind.RETENTION_UNKNOWN, text))

@@ -8,12 +8,9 @@ import typing as t
 
 from .._model.known_names import GROUPS, TOPICS, known, with_owner
 from .._model.left_out import partitions_text
-from .._model.progress import first_names, first_of
+from .._model.progress import MANY_NAMED, first_names, first_of
 from .._model.records import TopicPartition
 from .._model.selection import Selected, Selection
-
-_NAMED = 20  # groups that one line names
-_ELSEWHERE = 3  # the same of groups that are of no interest
 
 
 def group_lines(excluded: t.Sequence[str], without_offsets: t.Mapping[str, str]) -> list[str]:
@@ -23,7 +20,7 @@ def group_lines(excluded: t.Sequence[str], without_offsets: t.Mapping[str, str])
         lines.append("the group with the empty name: brokers neither describe nor remove it")
     named = [with_owner(name, GROUPS) for name in excluded if name]
     if named:
-        names = first_of(named, _NAMED, "more groups")
+        names = first_of(named, MANY_NAMED, "more groups")
         lines.append(f"{names}: excluded by exclude_group_patterns; name them to take them")
     return lines
 
@@ -50,5 +47,5 @@ def topic_lines(
         else:
             elsewhere.append(name)
     if elsewhere:  # a pattern for groups beside a choice of topics means those that read these topics
-        lines.append(f"{first_names(elsewhere, _ELSEWHERE, 'more groups')}: none of their topics is selected")
+        lines.append(f"{first_names(elsewhere, more='more groups')}: none of their topics is selected")
     return lines

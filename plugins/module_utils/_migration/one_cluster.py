@@ -14,8 +14,6 @@ from .._model.option_names import option_name, ways
 from .._model.progress import first_names, first_of
 from .drafts import Draft
 
-_NAMED = 3  # groups and topics that the message names
-
 
 def check_nothing_stays(
     drafts: t.Iterable[Draft],
@@ -41,10 +39,10 @@ def check_nothing_stays(
         why = "their brokers have the same addresses, or their topics the same ids and logs"
         without = ""
         if removed := sorted({group for group, _topic in same if group in gone}):
-            why = f"removed.json says that an earlier run has removed {first_names(removed, _NAMED)}"
+            why = f"removed.json says that an earlier run has removed {first_names(removed)}"
             without = f"leave what was removed out by {option_name('exclude_group_patterns')}"
         raise Refused(
-            f"{source} and {destination} are one cluster, and nothing would change for {first_of(texts, _NAMED)}",
+            f"{source} and {destination} are one cluster, and nothing would change for {first_of(texts)}",
             why=why,
             remedy=ways(
                 *([("exclude_group_patterns", without)] if without else []),
@@ -66,7 +64,7 @@ def check_rules_fit(drafts: t.Iterable[Draft], mapping: Mapping, is_one_cluster:
     idle = mapping.idle_group_rules(sorted({(draft.source_group, draft.source_partition.topic) for draft in drafts}))
     if idle:
         raise Refused(
-            first_of(idle, _NAMED, "more rules", "; "),
+            first_of(idle, more="more rules", between="; "),
             cluster=str(cluster),
             remedy=f"correct {option_name('group_map')}, or select the groups and topics that the rule is about",
             kind=FailureKind.INVALID_OPTION,

@@ -21,7 +21,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters, option_name, ways
 from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnRewind
-from .._model.progress import counted, first_names, first_of
+from .._model.progress import NAMED, counted, first_names, first_of
 from .._model.receipt import Receipt
 from .._model.records import TopicPartition
 from .._model.removed import Removed
@@ -38,7 +38,6 @@ from .setting_differences import SettingDifference, setting_differences
 _TOLD = (Ability.MEMBERS, Ability.GROUP_OPERATIONS, Ability.TOPIC_OPERATIONS)
 _COMPARING = (Ability.CONFIGS,)  # inside one cluster, no records are compared
 _REMOVAL = (Ability.REMOVE_GROUPS, Ability.REMOVE_OFFSETS)
-_NAMED = 3  # groups that a note names
 MAY_BE_SWAPPED = "source and destination may be swapped"
 
 
@@ -181,11 +180,11 @@ def _with_prefix(destination: Connection, missing: t.Collection[str]) -> list[No
     return [
         Note(
             NoteKind.TOPIC_BLOCKS,
-            f"Missing at the destination, but there with the prefix {alias}: {first_of(sorted(topics), _NAMED)}. If "
+            f"Missing at the destination, but there with the prefix {alias}: {first_of(sorted(topics))}. If "
             f"MirrorMaker 2 has copied them, do not create them: set {option_name('replication_policy')} to "
             f"{{name: default, source_alias: {alias}}}.",
         )
-        for alias, topics in sorted(topics_by_alias.items(), key=lambda item: -len(item[1]))[:_NAMED]
+        for alias, topics in sorted(topics_by_alias.items(), key=lambda item: -len(item[1]))[:NAMED]
     ]
 
 
@@ -260,7 +259,7 @@ def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str])
     skipped = {group: counted(sum(number for _at, number in places), "record") for group, places in ahead.items()}
     return [
         Refused(
-            f"the group has gone on since the migration ({first_of([str(at) for at, _number in places], _NAMED)}), although no "
+            f"the group has gone on since the migration ({first_of([str(at) for at, _number in places])}), although no "
             "consumer has ever joined it",
             cluster=str(source),
             group=group,
@@ -320,11 +319,11 @@ def opposite(
         written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
         if is_opposite and plan.source_id != plan.destination_id and written:
             opposites.append(
-                f"{path} says that {first_names(sorted(written), _NAMED)} came from this destination to this source"
+                f"{path} says that {first_names(sorted(written))} came from this destination to this source"
             )
     if not opposites:
         return []
-    why = first_of(opposites, _NAMED)
+    why = first_of(opposites)
     return [Refused(MAY_BE_SWAPPED, why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 
 
@@ -376,7 +375,7 @@ def _at_the_other_side(
     if not elsewhere:
         return []
     have = "has committed offsets" if len(elsewhere) == 1 else "have committed offsets"
-    what = f"{first_names(elsewhere, _NAMED)} {have} here, and none at the source: {MAY_BE_SWAPPED}"
+    what = f"{first_names(elsewhere)} {have} here, and none at the source: {MAY_BE_SWAPPED}"
     remedy = correct_clusters(says_exchanged=False)
     return [Refused(what, cluster=str(destination), remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 

@@ -14,7 +14,7 @@ from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.group_state import GroupMember, GroupReading, open_text, partitions_of
 from .._model.moves import Move, moves, moves_text
-from .._model.progress import Say, first_of, paced, silent
+from .._model.progress import NAMED, Say, first_of, paced, silent
 from .._model.records import TopicPartition
 from .._model.selection import Selection
 from .._model.visible_text import visible_name
@@ -22,7 +22,6 @@ from .._records.group_members import consumer_protocol_members
 
 PAUSE = 1.0  # seconds between two looks
 SAY_WAITING_EVERY = 5.0  # seconds
-_NAMED = 3  # members, and groups, that a line names
 Members = t.Mapping[str, t.Sequence[GroupMember]]
 
 
@@ -74,7 +73,7 @@ def watch(
         opened = with_open(readings)
         if not (active or moving or opened) or left <= 0:
             return Seen(readings, active, moving, _members(connection, active))
-        first_active = dict(list(active.items())[:_NAMED])
+        first_active = dict(list(active.items())[:NAMED])
         if named != first_active:  # each question connects anew
             named, members = first_active, _members(connection, first_active)
         say(f"waiting for consumers to stop: {_names(members, active, moving, opened)} ({left:.0f} s left)")
@@ -126,7 +125,7 @@ def _members(connection: Connection, active: t.Iterable[str]) -> Members:
 
 
 def _clients(members: t.Sequence[GroupMember] | None) -> str:
-    clients = first_of([f"client {member.client_id} on {member.host}" for member in members or ()], _NAMED)
+    clients = first_of([f"client {member.client_id} on {member.host}" for member in members or ()])
     return f": {clients}" if clients else ""
 
 
@@ -138,18 +137,14 @@ def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
 def _names(
     members: Members, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]], opened: t.Mapping[str, str]
 ) -> str:
-    texts = [members_text({name: state}, members) for name, state in list(active.items())[:_NAMED]]
-    texts += [
-        f"{visible_name(name)} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(texts)]
-    ]
+    texts = [members_text({name: state}, members) for name, state in active.items()]
+    texts += [f"{visible_name(name)} (its committed offsets still change)" for name in moving if name not in active]
     texts += [
         f"{visible_name(name)} ({transactions})"
         for name, transactions in opened.items()
         if name not in active and name not in moving
     ]
-    more = len({*active, *moving, *opened}) - len(texts[:_NAMED])
-    texts = texts[:_NAMED]
-    return ", ".join(texts) + (f" and {more} more" if more else "")
+    return first_of(texts)
 
 
 def _moved(

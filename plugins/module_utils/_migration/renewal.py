@@ -19,8 +19,6 @@ from .._model.progress import first_names
 from .._model.receipt import Key, Receipt
 from .._model.snapshot import SnapshotEntry
 
-_NAMED = 5  # groups in a note
-
 Readings = t.Mapping[str, GroupReading]
 
 
@@ -34,7 +32,7 @@ def note(names: t.Sequence[str], retention: int | None) -> Note:
     minutes = "offsets.retention.minutes" + (f" ({retention})" if retention is not None else "")
     return Note(
         NoteKind.OFFSETS_EXPIRE,
-        f"Empty now, and had members: {first_names(names, _NAMED)}. The committed offsets of such a group expire {minutes} "
+        f"Empty now, and had members: {first_names(names)}. The committed offsets of such a group expire {minutes} "
         "after its last member has left, and a commit does not change that. No request tells when that was. "
         + ways(("", "Start the consumers soon"), ("on_expiring", f"set {option_name('on_expiring')} to renew"))
         + ".",

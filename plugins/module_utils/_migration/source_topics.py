@@ -21,7 +21,6 @@ from .._model.risks import Risk, RiskKind
 from .._records import range_reader, tables
 from .._records.scanning import Range
 
-NAMED = 5  # topics or groups that a sentence names
 _PATIENCE = 30.0  # seconds for partitions without leaders
 _SAMPLED_PARTITIONS = 3  # of each topic
 _SAMPLED_OFFSETS = 10  # before the end of each of them
@@ -154,7 +153,7 @@ def _without(operation: str, missing: t.Iterable[str]) -> frozenset[str]:
 
 
 def _some(names: t.Collection[str]) -> str:
-    return f"{counted(len(names), 'topic')} ({first_of(sorted(names), NAMED)})"
+    return f"{counted(len(names), 'topic')} ({first_of(sorted(names))})"
 
 
 def _unseen(detail: str) -> Risk:

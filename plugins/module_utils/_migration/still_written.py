@@ -13,7 +13,6 @@ from .._model.documents import utc_text
 from .._model.progress import counted, first_of
 from .._model.records import TopicPartition
 
-_NAMED = 3  # producers that a line names
 _RECENT = 60_000  # milliseconds before the last record: who has not written since then may have stopped long ago
 
 Ends = dict[TopicPartition, int]
@@ -46,7 +45,7 @@ class StillWritten(t.NamedTuple):
 
 def writer_names(writers: t.Iterable[Writer]) -> str:
     """The first of these producers, by transactional id or else by number."""
-    return first_of([writer.transactional_id or f"producer id {writer.producer_id}" for writer in writers], _NAMED)
+    return first_of([writer.transactional_id or f"producer id {writer.producer_id}" for writer in writers])
 
 
 def grown_topics(connection: Connection, before: Ends, now: Ends) -> list[StillWritten]:

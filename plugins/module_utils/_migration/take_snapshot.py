@@ -30,7 +30,6 @@ from .._model.visible_text import names_text, visible_name
 from . import not_taken, quiet, selected_groups
 from .file_clusters import check_cluster, keeps_rollback
 
-_NAMED = 5  # groups that a note names
 SECOND_READING = 0.5  # seconds after the first one, at least, where brokers do not tell of open transactions
 
 
@@ -102,7 +101,7 @@ class TakenSnapshot(t.NamedTuple):
         }
         without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
         if without:
-            names = first_names(sorted(without), _NAMED, "more groups")
+            names = first_names(sorted(without), more="more groups")
             text = f"Nothing of these groups is in the snapshot: {names}. What is left out says why."
             yield Note(NoteKind.WITHOUT_OFFSETS, text)
         if self.streams:

@@ -23,7 +23,6 @@ from .._model.progress import first_of
 
 DENIED = "TOPIC_AUTHORIZATION_FAILED"
 _EXISTS = "TOPIC_ALREADY_EXISTS"
-_NAMED = 5  # topics that a message names
 
 NewTopics = t.Mapping[str, NewTopic]
 
@@ -55,7 +54,7 @@ class ChangeObjections:
             raise NotAuthorized(f"needs ACL {'; '.join(self.missing)}", cluster=str(destination))
         if self.problems:
             raise Refused(
-                f"the brokers would not take {first_of(self.problems, _NAMED, between='; ')}",
+                f"the brokers would not take {first_of(self.problems, between='; ')}",
                 cluster=str(destination),
                 remedy=f"{remedy}; nothing was written",
                 kind=FailureKind.BROKER_REFUSED,

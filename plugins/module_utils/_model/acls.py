@@ -18,7 +18,6 @@ OPERATIONS = (  # in the order of the codes of org.apache.kafka.common.acl.AclOp
     "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
 )  # fmt: skip
 EVERY = "*"  # as the name of a literal resource: all of its type
-_NAMED = 5  # ACLs that a message names
 
 
 class Acl(t.NamedTuple):
@@ -43,7 +42,7 @@ class Acl(t.NamedTuple):
 
 def acls_text(acls: t.Iterable[Acl]) -> str:
     """The first of these ACLs in a message, and how many more there are."""
-    return first_of([str(acl) for acl in acls], _NAMED)
+    return first_of([str(acl) for acl in acls])
 
 
 def check_principal(text: str, told: str) -> None:

@@ -11,13 +11,11 @@ from .failure_kinds import FailureKind
 from .faults import all_done
 from .notes import Note, excluded
 from .option_names import option_name
-from .progress import are, first_names, first_of
+from .progress import MANY_NAMED, are, first_names, first_of
 from .records import TopicPartition
 from .selection import Selected, Selection, all_topics, comma_hint, name_hint, unused_cause
 from .visible_text import names_text, quoted_list, visible_name
 
-_NAMES_SHOWN = 20
-_RENAMED_SHOWN = 3
 _WHOLE_NAME = "a pattern has to match the whole name, such as billing.* for all that begins so"
 
 
@@ -85,7 +83,7 @@ class Holder(t.NamedTuple):
                 for name in missing
                 if renamed.get(name, name) != name
             ]
-            hint = f" ({first_of(old, _RENAMED_SHOWN)})" if old else name_hint(option, missing, names)
+            hint = f" ({first_of(old)})" if old else name_hint(option, missing, names)
             raise NotFound(
                 f"{option if missing[1:] else kind} {names_text(missing)} {are(len(missing))} not {self.place}",
                 cluster=self.cluster,
@@ -112,5 +110,5 @@ def _topics(committed: t.Mapping[str, t.Iterable[TopicPartition]]) -> set[str]:
 
 
 def _text(kind: str, names: t.Collection[str]) -> str:
-    shown = first_names(sorted(names), _NAMES_SHOWN)
+    shown = first_names(sorted(names), MANY_NAMED)
     return f"there {are(len(names))} only {shown}" if names else f"there are no {kind}s"

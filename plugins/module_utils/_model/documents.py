@@ -53,7 +53,6 @@ _AGAIN = {
 _OPENING, _CLOSING = '"entries": [', "\n]}\n"
 _AT_ONCE = 1 << 16  # characters of entries that are read at a time, or one longer entry
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
-_NAMED = 5  # entries that one error says
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
 _Choice = t.TypeVar("_Choice", bound=enum.StrEnum)
@@ -185,7 +184,7 @@ def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callab
         except InvalidFile as exc:
             wrong.append(str(exc.why))
     if wrong:
-        raise damaged(kind, path, first_of(wrong, _NAMED, between="; "))
+        raise damaged(kind, path, first_of(wrong, between="; "))
     return tuple(made)
 
 

@@ -9,7 +9,6 @@ import typing as t
 from .progress import first_of
 from .records import TopicPartition
 
-_NAMED = 3  # partitions that a line names
 Offsets = t.Mapping[TopicPartition, "int | None"]
 
 
@@ -35,7 +34,7 @@ def moves(before: Offsets, after: Offsets) -> list[Move]:
 
 def moves_text(moved: t.Sequence[Move]) -> str:
     """The first of some moves for a message, with both offsets, and how many there are besides."""
-    return first_of([str(move) for move in moved], _NAMED)
+    return first_of([str(move) for move in moved])
 
 
 def _shown(offset: int | None) -> str:

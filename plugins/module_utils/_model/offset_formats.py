@@ -66,7 +66,7 @@ def read_snapshot(text: str, path: str, group: str | None = None, form: str = "a
     if group and others:
         raise InvalidInput(
             f"{path} names its groups itself, and {option_name('snapshot_group')} is {group}",
-            why=f"it holds offsets of {first_names(others, 5)}",
+            why=f"it holds offsets of {first_names(others)}",
             remedy=f"remove {option_name('snapshot_group')} to take all of them, or remove the lines of the other groups",
         )
     return taken
@@ -120,7 +120,7 @@ def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
     if len(groups) != 1:
         raise InvalidInput(
             f"a file of the form {form} is for one group, because it names none, and this would be for {len(groups)}",
-            why=first_names(sorted(groups), 5) if groups else "no group is selected",
+            why=first_names(sorted(groups)) if groups else "no group is selected",
             remedy="select one group, and use a file for each",
         )
     (positions,) = groups.values()

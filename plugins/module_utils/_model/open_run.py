@@ -9,7 +9,6 @@ import typing as t
 from .notes import Note, NoteKind
 from .progress import first_names
 
-_NAMED = 5  # groups that a note names
 _AGAIN = "run its command again (a rollback, if it was one), or roll back, before any consumers start"
 _GONE = "find out whether the last run was killed, or its machine was; if so, remove lease.json, and"
 _ELSEWHERE = f"{_GONE} {_AGAIN}"
@@ -77,7 +76,7 @@ class OpenRun(t.NamedTuple):
             text = f"A run works in {self.directory} now: {self.process}. What it writes may change this status."
             return Note(NoteKind.RUN_OPEN, text)
         ended = "was stopped before its end" if self.is_stopped else "has not said that it has ended"
-        parts = f" It may have written only a part of {first_names(half_written, _NAMED)}." if half_written else ""
+        parts = f" It may have written only a part of {first_names(half_written)}." if half_written else ""
         todo = (_AGAIN if self.is_stopped else _ELSEWHERE).capitalize()
         if not self.has_receipt:
             todo = "It has written nothing: run it again" if self.is_stopped else f"{_GONE.capitalize()} run it again"

@@ -12,6 +12,8 @@ from .background import every
 from .visible_text import visible_name
 
 Say = t.Callable[[str], None]
+NAMED = 5  # names that a line, a note or an error says
+MANY_NAMED = 20  # the same where people do something about each of them
 
 
 def silent(line: str) -> None:
@@ -96,11 +98,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{number:,} {noun}s"
 
 
-def first_of(names: t.Sequence[str], most: int, more: str = "more", between: str = ", ") -> str:
+def first_of(names: t.Sequence[str], most: int = NAMED, more: str = "more", between: str = ", ") -> str:
     """So many names at most, and how many there are besides, such as "a, b and 3 more"."""
     return between.join(names[:most]) + (f" and {len(names) - most:,} {more}" if names[most:] else "")
 
 
-def first_names(names: t.Iterable[str], most: int, more: str = "more") -> str:
+def first_names(names: t.Iterable[str], most: int = NAMED, more: str = "more") -> str:
     """The same of names of groups, which brokers let hold commas and blanks: see visible_name()."""
     return first_of(list(map(visible_name, names)), most, more)

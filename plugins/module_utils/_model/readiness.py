@@ -21,7 +21,6 @@ from .report import Finding
 from .verdicts import Reason, Verdict
 
 MOST_LINES = 20
-_NAMED = 3  # partitions that a line names
 
 
 def absent_records(entries: t.Iterable[PlanEntry], findings: t.Iterable[Finding] = ()) -> RecordSum:
@@ -84,7 +83,7 @@ class Readiness:
         state = f"ready since {self.ready_since}" if self.ready and self.ready_since else "ready" if self.ready else ""
         parts = [state or "not ready", f"{exact} of {counted(partitions, 'partition')} exact"]
         if self.not_exact:
-            parts[-1] += f", not {first_of([str(each) for each in self.not_exact], _NAMED)}"
+            parts[-1] += f", not {first_of([str(each) for each in self.not_exact])}"
         if self.absent:
             parts.append(self.absent.clause("unconsumed record", "absent at the destination"))
         if self.to_come:

@@ -19,14 +19,13 @@ from .failure_kinds import FailureKind
 from .faults import faults_of, raise_any
 from .notes import Note, NoteKind
 from .option_names import option_name
-from .progress import first_of
+from .progress import MANY_NAMED, first_of
 from .records import TopicPartition
 from .visible_text import names_text, quoted, visible_name
 
 DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
 DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)
 
-_NAMED = 20  # patterns that a note names
 _MOST_ALIKE = 3  # names that a hint has
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio(); its own 0.6 finds billing-retry for biling
 
@@ -112,7 +111,7 @@ class Selection:
         if not existing or not unused:
             return []
         text = (
-            f"No {what} {place} is matched by {first_of(unused, _NAMED)}{comma_hint(patterns)}. "
+            f"No {what} {place} is matched by {first_of(unused, MANY_NAMED)}{comma_hint(patterns)}. "
             f"Correct {option_name(f'{what}_patterns')}, or remove from it what is not needed."
         )
         return [Note(NoteKind.RULE_UNUSED, text)]

@@ -103,7 +103,7 @@ def to_json(snapshot: Snapshot) -> str:
 
 def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
-    missing = {"cluster_id": None, "open_transactions": [], "left_out": [], "left_out_names": []}
+    missing: documents.Json = {"cluster_id": None, "open_transactions": [], "left_out": [], "left_out_names": []}
     snapshot = read_file(KIND, text, path, Snapshot, missing, entries=entry_from)
     documents.check_once(KIND, path, (entry[:2] for entry in snapshot.entries))
     return snapshot

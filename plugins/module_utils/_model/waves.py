@@ -17,7 +17,6 @@ from .progress import counted, first_names, first_of
 from .selection import Selection
 from .visible_text import visible_name
 
-_NAMED = 10
 _OPEN = "open"  # what no migration knows
 
 
@@ -131,10 +130,10 @@ def wave_lines(wave_groups: WaveGroups, states: t.Mapping[str, str] | None = Non
         far = ", ".join(f"{number:,} {state}" for state, number in row.get("states", {}).items())
         lines.append(f"wave {row['wave']}: {counted(len(row['groups']), 'group')}{f': {far}' if far else ''}")
         if row["gone"]:
-            lines.append(f"wave {row['wave']} names groups that do not exist: {first_names(row['gone'], _NAMED)}")
+            lines.append(f"wave {row['wave']} names groups that do not exist: {first_names(row['gone'])}")
     several = [f"{visible_name(name)} ({', '.join(wave_names)})" for name, wave_names in wave_groups.in_several.items()]
     if several:
-        lines.append(f"in several waves: {first_of(several, _NAMED)}")
+        lines.append(f"in several waves: {first_of(several)}")
     if wave_groups.in_none:
-        lines.append(f"in no wave: {first_names(wave_groups.in_none, _NAMED)}")
+        lines.append(f"in no wave: {first_names(wave_groups.in_none)}")
     return lines

@@ -34,7 +34,6 @@ from .planning import CopyOptions
 from .suspended_settings import Save
 
 _NOWHERE = LastGroup("", -1)
-_NAMED = 5  # partitions in a sentence
 _OPEN_SECONDS = 60.0  # the copy's own transactions end at once; those of others mostly as soon
 _LOOK_SECONDS = 1.0
 
@@ -228,7 +227,7 @@ def _only_copies(compared: t.Iterable[Compared]) -> list[str]:
         return []
     sentence = (
         "the source has lost records since the copy was planned, and only the destination may have them. "
-        f"Neither delete nor empty these topics at the destination: {first_of(gone, _NAMED, 'more partitions')}"
+        f"Neither delete nor empty these topics at the destination: {first_of(gone, more='more partitions')}"
     )
     return [sentence]
 

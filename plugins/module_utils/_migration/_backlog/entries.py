@@ -27,8 +27,6 @@ from ..._model.visible_text import names_text
 from ..drafts import Draft, decided
 from .unconsumed import standing
 
-_NAMED = 5  # partitions in a note
-
 
 class RangeSummary(t.NamedTuple):
     """What is copied of one partition.
@@ -173,7 +171,7 @@ def unsure_notes(unsure: t.Collection[PlanEntry]) -> list[Note]:
     """A note of the group-partitions that keep settings suspended, although they stand after what was copied."""
     text = (
         "Settings stay suspended, because nobody knows whether these groups have consumed what was copied: "
-        f"{first_of([f'{entry.group} ({entry.partition})' for entry in unsure], _NAMED)}. "
+        f"{first_of([f'{entry.group} ({entry.partition})' for entry in unsure])}. "
         "They have committed offsets after it, but no receipt says that they were set before it, or no consumer has joined "
         f"them since. If they have consumed it, set {option_name('restore_retention')}."
     )
@@ -220,7 +218,7 @@ def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
     """What groups have not consumed and nobody can copy any more."""
     lost = [each for each in ranges if each.lost]
     named = [f"{summary.range.source} ({summary.lost:,} offsets of {names_text(summary.groups)})" for summary in lost]
-    said = first_of(named, _NAMED, "more partitions")
+    said = first_of(named, more="more partitions")
     text = f"Unconsumed records have left the source's logs, and are lost: {said}."
     return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
 
@@ -239,7 +237,7 @@ def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry
         Note(
             NoteKind.UNCOMMITTED,
             f"Not planned, because they have no committed offset at the source ({option_name('on_uncommitted')}: ignore): "
-            f"{first_of(alone, _NAMED)}. "
+            f"{first_of(alone)}. "
             "Partitions without any committed offset are not copied. On the others, these groups start according to "
             "their auto.offset.reset.",
         )

@@ -23,7 +23,6 @@ from ..._model.visible_text import visible_name
 from ..._records.record_counts import RecordCount, count_records
 from .copy_state import read_progress
 
-_NAMED = 5  # groups in a note
 _OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"
 
 
@@ -91,14 +90,14 @@ def readers_of_appended(backlog: Backlog, destination: Connection, ours: t.Colle
     ]
     text = (
         "The copy appends to topics of which these groups have committed offsets already. They receive what is copied, too, "
-        f"even what they have consumed before: {first_of(reading, _NAMED, 'more groups')}. Name another topic in "
+        f"even what they have consumed before: {first_of(reading, more='more groups')}. Name another topic in "
         f"{option_name('topic_map')}, or migrate all groups of a topic in one run."
     )
     notes = [Note(NoteKind.REPEATED, text)] if reading else []
     if denied := sorted({*names} - readings.keys()):
         text = (
             "Nobody can tell whether these groups receive what is copied, too, because the user may not describe them: "
-            f"{first_names(denied, _NAMED)}."
+            f"{first_names(denied)}."
         )
         notes.append(Note(NoteKind.MEMBERS_UNKNOWN, text))
     return notes
@@ -140,7 +139,7 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
             )
     if not unknown:
         return []
-    text = f"Nobody can tell whether members of these groups read the deleted topics: {first_names(unknown, _NAMED)}."
+    text = f"Nobody can tell whether members of these groups read the deleted topics: {first_names(unknown)}."
     return [Note(NoteKind.MEMBERS_UNKNOWN, text)]
 
 

@@ -22,8 +22,6 @@ from ..._model.records import TopicPartition
 from ..cut_logs import cut_off
 from ..drafts import Draft
 
-_NAMED = 5  # partitions in a note
-
 
 def quiet_bounds(
     source: Connection, partitions: t.Collection[TopicPartition], idle_wait: float | None
@@ -80,7 +78,7 @@ def after_transactions(
     ]
     text = (
         "Transactions are open at the source, and what follows their first record is not copied, what others have committed "
-        f"included: {first_of(named, _NAMED, 'more partitions')}. To copy that, too, end the transactions "
+        f"included: {first_of(named, more='more partitions')}. To copy that, too, end the transactions "
         f"(kafka-transactions.sh), and plan the copy without {option_name('live')}."
     )
     return [Note(NoteKind.SOURCE_GROWN, text)] if named else []
@@ -183,6 +181,6 @@ def zero_times(source: Connection, backlog_ranges: t.Iterable[BacklogRange]) -> 
             named.append(f"{backlog_range.source} (up to {counted(end - max(first, backlog_range.start), 'record')})")
     text = (
         "Records with the timestamp 0 cannot be written so, and would have 1 (ms) at the destination: "
-        f"{first_of(named, _NAMED, 'more partitions')}."
+        f"{first_of(named, more='more partitions')}."
     )
     return [Note(NoteKind.TIMESTAMP_CHANGED, text)] if named else []

@@ -34,8 +34,6 @@ from .outcome import CommitOptions
 from .source_watch import SourceWatch
 from .write_watch import WriteWatch
 
-_NAMED = 10  # group-partitions that a note names
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommitDecision:
@@ -225,7 +223,7 @@ def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
     """clauses: of what on_rewind lets go back."""
     if not clauses:
         return []
-    shown = first_of(clauses, _NAMED)
+    shown = first_of(clauses)
     text = f"What these groups have consumed{at_destination()} after the plan's offsets is repeated: {shown}."
     return [Note(NoteKind.MOVED_BACK, text)]
 

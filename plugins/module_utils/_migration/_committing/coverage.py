@@ -19,7 +19,6 @@ from ..._model.records import TopicPartition
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 
-_NAMED = 3  # groups, or group-partitions, that a message names
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
 
 
@@ -53,7 +52,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
     if missing and on_missing_entry == OnMissingEntry.FAIL:
         raise Refused(
             f"the plan has no entry for {counted(len(missing), 'commit')} of the snapshot that it was made from: "
-            f"{first_of(missing, _NAMED)}",
+            f"{first_of(missing)}",
             why="somebody has removed lines of the plan; without an offset, a consumer would start by its auto.offset.reset",
             remedy=ways(
                 ("", "plan again"),
@@ -71,7 +70,7 @@ def _check_unedited(planned: _Positions, taken: _Positions) -> None:
     if strange:
         raise Refused(
             f"the plan has {counted(len(strange), 'commit')} of the source that {are(len(strange))} not in the snapshot it was "
-            f"made from ({first_of([f'{group} {partition}' for group, partition in strange], _NAMED)})",
+            f"made from ({first_of([f'{group} {partition}' for group, partition in strange])})",
             why="somebody has edited the groups, topics or partitions of the source in the plan",
             remedy="plan again, and select the groups and topics that are meant",
             kind=FailureKind.PLAN_OUTDATED,
@@ -102,8 +101,8 @@ def _check_names(plan: Plan) -> None:
                     "somebody has edited the names of groups in the plan",
                     group=group,
                     **partition._asdict(),
-                    why=f"this partition goes to {first_of(sorted(groups), _NAMED)}, and others of the topic to "
-                    f"{first_of(sorted(most), _NAMED)}",
+                    why=f"this partition goes to {first_of(sorted(groups))}, and others of the topic to "
+                    f"{first_of(sorted(most))}",
                     remedy=ways(
                         ("", "plan again"), ("group_map", f"set {option_name('group_map')} for another name, and plan")
                     ),
@@ -124,7 +123,7 @@ def check_selected(plan: Plan, selection: Selection) -> list[str]:
     )
     raise_any(
         Refused(
-            f"the plan has {counted(len(names), what)} that {are(len(names))} not selected: {first_of(names, _NAMED)}",
+            f"the plan has {counted(len(names), what)} that {are(len(names))} not selected: {first_of(names)}",
             remedy="select what the plan was made for, or plan again",
         )
         for what, names in (("group", strange), ("topic", others))
@@ -137,9 +136,9 @@ def _other_groups(planned: set[str], taken: set[str]) -> str:
     """Which groups are only in the plan, or only selected; empty where they are the same."""
     clauses = []
     if gone := sorted(planned - taken):
-        clauses.append(f"in the plan, and not selected or without committed offsets now: {first_names(gone, _NAMED)}")
+        clauses.append(f"in the plan, and not selected or without committed offsets now: {first_names(gone)}")
     if new := sorted(taken - planned):
-        clauses.append(f"selected, and not in the plan: {first_names(new, _NAMED)}")
+        clauses.append(f"selected, and not in the plan: {first_names(new)}")
     return "; ".join(clauses)
 
 
@@ -152,4 +151,4 @@ def _difference(planned: _Positions, taken: _Positions) -> str:
     lines = [f"group {group}: {moves_text(changes)}" for group, changes in moved.items() if changes]
     if not lines:
         return "every offset is the same, but metadata, leader epochs or the groups' types differ"
-    return first_of(lines, _NAMED, "more groups")
+    return first_of(lines, more="more groups")

@@ -29,7 +29,6 @@ from .commit import roll_back
 from .conflicts import Commits, Target
 from .outcome import CommitOptions
 
-_NAMED = 5  # group-partitions, or groups, that a message names
 Save = t.Callable[[Removed], None]
 
 
@@ -172,7 +171,7 @@ def _check_all_topics_go(
     )
     if stays:
         raise Refused(
-            f"the removed groups would be made again beside new groups that stay: {first_of(stays, _NAMED)}",
+            f"the removed groups would be made again beside new groups that stay: {first_of(stays)}",
             cluster=str(cluster),
             why="a removed group comes back with all of its topics, not all of them are selected, and both would consume the "
             "same records",
@@ -199,7 +198,7 @@ def _beside_new_groups(
     allowing = " and ".join(_allowing(moved, current, policies))
     accept = f", and set {allowing} to accept that" if allowing else ""
     return Refused(
-        f"the removed groups would be made again beside new groups that stay: {first_of(stays, _NAMED)}",
+        f"the removed groups would be made again beside new groups that stay: {first_of(stays)}",
         cluster=str(cluster),
         why="; ".join(filter(None, why)),
         remedy=f"stop the consumers of the new groups{accept}; or leave these groups out, and they go on by their new names",

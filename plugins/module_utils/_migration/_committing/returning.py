@@ -16,7 +16,6 @@ from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.selection import Selection
 from . import rollback
 
-_SHOWN = 5
 MapRows = list[dict[str, t.Any]]
 
 
@@ -85,7 +84,7 @@ def _written(entries: t.Sequence[ReceiptEntry], receipt: Receipt, cluster: str) 
     undone = sorted({entry.group for entry in receipt.entries if entry.written is None} & {e.group for e in entries})
     if undone:
         raise NotFound(
-            f"the migration of {first_names(undone, _SHOWN)} is rolled back, so there is nothing to return",
+            f"the migration of {first_names(undone)} is rolled back, so there is nothing to return",
             cluster=cluster,
             remedy=f"take it out of {option_name('groups')}, or leave it out by {option_name('exclude_group_patterns')}",
         )

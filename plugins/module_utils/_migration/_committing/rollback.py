@@ -18,16 +18,13 @@ from ..._model.grouping import values_by_key
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
 from ..._model.policies import OnAdvance, OnRewind
-from ..._model.progress import counted, first_names, first_of
+from ..._model.progress import MANY_NAMED, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
 from ..._model.visible_text import group_partition, visible_name
 from . import conflicts
 from .conflicts import Commits, Target
-
-_NAMES_SHOWN = 20
-_GROUPS_SHOWN = 3
 
 
 class Chosen(t.NamedTuple):
@@ -91,7 +88,7 @@ def without_left_out(
     without, others = ([name for name in names if name in left_out] for names in (without, others))
     if not without and not others:
         return selection, []
-    names = first_names([*without, *others], _NAMES_SHOWN)
+    names = first_names([*without, *others], MANY_NAMED)
     pronoun = "it" if len(without) + len(others) == 1 else "them"
     text = f"Earlier runs left out {names} and wrote nothing for {pronoun}. So this one leaves {pronoun} out, too."
     left = dataclasses.replace(
@@ -185,7 +182,7 @@ def check_old_groups(
 
 
 def _without_old(group: str, names: list[str], gone: t.Container[str], cluster: str) -> Refused:
-    old = first_names(names, _GROUPS_SHOWN)
+    old = first_names(names)
     leave = f"leave it out of the rollback, and let the consumers go on as {visible_name(group)}"
     kind = FailureKind.FILE_MISSING
     lack = "which has none now"
@@ -226,7 +223,7 @@ def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.
         else:
             why = "nothing was committed before, and nothing is now; a group of another name keeps its own offsets"
         alike.setdefault(why, []).append(group)
-    return [f"{first_names(names, _NAMES_SHOWN)}: {why}" for why, names in alike.items()]
+    return [f"{first_names(names, MANY_NAMED)}: {why}" for why, names in alike.items()]
 
 
 def kept_lines(groups: t.Sequence[str], on_rewind: OnRewind, on_advance: OnAdvance) -> list[str]:
@@ -242,7 +239,7 @@ def kept_lines(groups: t.Sequence[str], on_rewind: OnRewind, on_advance: OnAdvan
     policies = [("on_rewind", on_rewind, OnRewind.REWIND), ("on_advance", on_advance, OnAdvance.ADVANCE)]
     allowing = [f"{option_name(option)} to {other}" for option, policy, other in policies if policy == "keep"]
     back = f"To roll these groups back, too, stop their consumers, and set {' and '.join(allowing)}"
-    return [f"{first_names(groups, _NAMES_SHOWN)}: left alone, which the lines below explain. {consumers}. {back}"]
+    return [f"{first_names(groups, MANY_NAMED)}: left alone, which the lines below explain. {consumers}. {back}"]
 
 
 def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list[Note]:
@@ -256,9 +253,7 @@ def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list
     topics = {(group, topic) for group, partition in wanted for topic in (partition.topic, *without_entry)}
     stays = [key for key in sorted(current) if (key[0], key[1].topic) in topics and key not in known]
     named = [f"{group_partition(group, partition)} ({current[group, partition].offset})" for group, partition in stays]
-    text = (
-        f"These committed offsets are not in the receipt, and stay{at_destination()}: {first_of(named, _NAMES_SHOWN)}."
-    )
+    text = f"These committed offsets are not in the receipt, and stay{at_destination()}: {first_of(named, MANY_NAMED)}."
     return [Note(NoteKind.COMMITS_STAY, text)] if stays else []
 
 
@@ -336,7 +331,7 @@ def repeats(
     def who(groups: list[str], one: str, more: str) -> str:
         whole = "the group" if len(groups) == 1 else "the groups"
         are_all = are_named and len(groups) == len(consumed)
-        return f"{whole if are_all else first_names(groups, _GROUPS_SHOWN)} {one if len(groups) == 1 else more}"
+        return f"{whole if are_all else first_names(groups)} {one if len(groups) == 1 else more}"
 
     texts = []
     if again:

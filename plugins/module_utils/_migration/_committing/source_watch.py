@@ -31,8 +31,6 @@ from ..._model.records import TopicPartition
 from .. import quiet
 from .conflicts import Writes
 
-_NAMED = 3  # groups that a message names
-
 
 class Use(t.NamedTuple):
     """How a group of the source is in use: it has members (a clause, or None), or its commits have moved, or both.
@@ -206,11 +204,7 @@ class SourceWatch:
 
     def _busy(self, uses: dict[str, Use], what: str, remedy: str) -> GroupBusy:
         first, *others = uses.values()
-        more = (
-            f", and so {what.split(maxsplit=1)[0]} {first_names([use.group for use in others], _NAMED)}"
-            if others
-            else ""
-        )
+        more = f", and so {what.split(maxsplit=1)[0]} {first_names([use.group for use in others])}" if others else ""
         return GroupBusy(
             f"the group {what}{more}",
             cluster=str(self._source),

@@ -27,8 +27,6 @@ from ..._model.visible_text import names_text
 from .. import quiet
 from .conflicts import Target
 
-_NAMED = 10  # groups in a note
-
 # A group that brokers cannot remove hinders nobody who does not start its consumers.
 _STAYS = (
     "leave this group out of the rollback, and do not start its consumers: it stays until its committed offsets expire "
@@ -290,7 +288,7 @@ def hidden_notes(destination: Connection, names: t.Collection[str]) -> list[Note
         return []
     text = (
         "The user may not describe every topic. A removal loses what these groups have committed on the others: "
-        f"{first_names(sorted(names), _NAMED)}. To be sure that there is nothing, grant it the ACL TOPIC DESCRIBE on all "
+        f"{first_names(sorted(names))}. To be sure that there is nothing, grant it the ACL TOPIC DESCRIBE on all "
         "topics."
     )
     return [Note(NoteKind.COMMITS_HIDDEN, text)]

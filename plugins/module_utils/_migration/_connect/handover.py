@@ -319,7 +319,7 @@ def _problems(task: Handover, offsets: Offsets, notes: list[Note]) -> list[str]:
             expired.append(f"{partition} from {offset + 1} to {log.log_start - 1}")
     if expired:
         text = (
-            f"Offsets after the position have expired at the source: {first_of(sorted(expired), 10)}. MirrorMaker 2 goes on "
+            f"Offsets after the position have expired at the source: {first_of(sorted(expired))}. MirrorMaker 2 goes on "
             "at the start of the log. Records among them that were not copied are lost."
         )
         notes.append(Note(NoteKind.RECORDS_EXPIRED, text))

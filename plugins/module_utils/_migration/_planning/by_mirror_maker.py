@@ -18,8 +18,6 @@ from .by_records import by_records
 from .mirror_index import read_index
 from .strategy import StrategyInput, StrategyOutput
 
-_NAMED = 5  # topics
-
 
 def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
     """Entries of the previous plan for groups that have not moved; the rule's, which knows the noted offsets, for others."""
@@ -38,8 +36,8 @@ def no_copies(wanted: t.Sequence[Draft], destination: Connection, mapping: Mappi
     sources = tuple({draft.source_partition.topic for draft in wanted})
     like = [name for name in topics.list_topics(destination) if name.endswith(sources)]
     return NotFound(
-        f"none of the topics that {option_name(option)} expects exists: {first_of(names, _NAMED)}",
+        f"none of the topics that {option_name(option)} expects exists: {first_of(names)}",
         cluster=str(destination),
-        why=f"there is {first_of(like, _NAMED)}" if like else "no topic name ends with these names either",
+        why=f"there is {first_of(like)}" if like else "no topic name ends with these names either",
         remedy=f"correct {option_name(option)}: {remedy}",
     )

@@ -25,7 +25,6 @@ from ..drafts import Draft
 if t.TYPE_CHECKING:
     from ..._spark.spark_library import SparkSession
 
-_NAMED = 10  # group-partitions in a note
 DraftKey = tuple[str, TopicPartition]  # group and partition, as they are called at the destination
 
 
@@ -114,7 +113,5 @@ def lost_notes(plan: Plan) -> list[Note]:
     """What groups have not consumed, and no cluster has any more."""
     lost = [entry for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.lost]
     named = [f"{entry.group} {entry.partition} ({entry.lost_records})" for entry in lost]
-    text = (
-        f"These groups have not consumed records that have expired, and that no cluster has: {first_of(named, _NAMED)}."
-    )
+    text = f"These groups have not consumed records that have expired, and that no cluster has: {first_of(named)}."
     return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []

@@ -216,7 +216,7 @@ def _of_topics(
     if not selected:
         return []
     if len(selected) < len(covered):
-        left_out = first_of(sorted(set(covered) - set(selected)), 3)
+        left_out = first_of(sorted(set(covered) - set(selected)))
         why = f"the selection leaves out topics with this prefix: {left_out}"
     else:
         prefix = _prefix(acl, covered, mapping)

@@ -36,7 +36,6 @@ from . import lockout, naming, survey, trial
 
 _EVERYBODY = f"User:{EVERY}"
 _LOOKS = 3  # what was on its way when the fence was made comes to its end before the last look
-_NAMED = 5  # partitions that a message names
 _OFFSET_SYNCS = "mm2-offset-syncs"  # MirrorMaker 2's topic, at the cluster that it reads by default
 
 
@@ -198,7 +197,7 @@ def _transactions(undecided: t.Sequence[UndecidedRecords]) -> t.Iterator[tuple[s
     if undecided:
         (topic, partition), offset, _writers = undecided[0]
         yield (
-            f"transactions from before the fence are still open: {first_of(list(map(str, undecided)), _NAMED)}",
+            f"transactions from before the fence are still open: {first_of(list(map(str, undecided)))}",
             (
                 "their producers can still commit them without any ACL of the topic, and a replication tool that reads only "
                 "committed records copies nothing of such a partition from that offset on until they end"

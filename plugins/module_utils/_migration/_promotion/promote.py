@@ -34,7 +34,6 @@ from . import lockout, settings, survey, topic_decisions, trial
 from .survey import TopicState
 
 Save = t.Callable[[PromotionReceipt], None]
-_NAMED = 10  # topics that a note names
 _AGAIN = "plan the promotion again, and review what has changed"
 
 
@@ -184,7 +183,7 @@ def _kept_less(
     empty = empty_topics(destination, counts) if counts else frozenset()
     held = {reason: [name for name in names if name not in empty] for reason, names in reasons.items()}
     return [
-        Note(NoteKind.KEEPS_LESS, f"Fewer records are kept or taken, because {reason}: {first_of(names, _NAMED)}.")
+        Note(NoteKind.KEEPS_LESS, f"Fewer records are kept or taken, because {reason}: {first_of(names)}.")
         for reason, names in held.items()
         if names
     ]

@@ -18,7 +18,6 @@ from ..._model.promotion import Override, PromotionOptions
 from ..._model.selection import matches
 from ..._model.topic_plan import DEFAULT, OVERRIDE, SOURCE, SettingChange
 
-_NAMED = 5  # topics that a message names
 _POLICY = "cleanup.policy"
 
 
@@ -58,7 +57,7 @@ def check_known_settings(wanted: t.Mapping[str, Wanted], options: PromotionOptio
     unknown = [f"{', '.join(each.unknown)} of {topic}" for topic, each in wanted.items() if each.unknown]
     if unknown and options.on_unknown_setting is OnUnknownSetting.FAIL:
         raise Refused(
-            f"the brokers do not know the setting {first_of(unknown, _NAMED)}",
+            f"the brokers do not know the setting {first_of(unknown)}",
             cluster=destination,
             why="it is misspelt, or they run another version of Kafka than the source's",
             remedy=ways(

@@ -19,8 +19,6 @@ from ..._model.topic_plan import ADD, SettingChange, TopicChange, TopicPlan
 from . import access, lockout, settings
 from .survey import Survey, TopicState
 
-_NAMED = 5  # names in a note
-
 
 class TopicUse(t.NamedTuple):
     """What is known of the destination's topics that have fewer partitions: which are empty, and which groups read each."""
@@ -148,7 +146,7 @@ def _existing(
     ):
         after = source_state.partitions
         readers = use.readers.get(name, ())
-        read = f" Groups that read it: {first_names(readers, _NAMED)}." if readers else ""
+        read = f" Groups that read it: {first_names(readers)}." if readers else ""
         text = (
             f"{name} grows from {destination_state.partitions} to {after} partitions: from now on, records with a key go to "
             f"other partitions than before.{read}"

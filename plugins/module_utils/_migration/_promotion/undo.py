@@ -89,9 +89,7 @@ def _topics_back(destination: Connection, receipt: PromotionReceipt, remove_crea
     if not remove_created and any(each.created for each in left.values()):
         made = [name for name, each in left.items() if each.created]
         why = ways(("remove_created", f", because {option_name('remove_created')} is false"))
-        notes.append(
-            Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay{why}: {first_of(made, 10)}.")
-        )
+        notes.append(Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay{why}: {first_of(made)}."))
     objections = topic_making.ChangeObjections(missing_topic_acls(destination, "DELETE", deleted))
     refusals = topic_changes.try_settings(destination, _values(settings))
     objections.add(refusals, "ALTER_CONFIGS", "its settings cannot be restored")
@@ -201,7 +199,7 @@ def _removable(
         if name not in empty:
             why = "it holds records"
         elif readers[name]:
-            why = f"groups have committed offsets on it: {first_names(readers[name], 5)}"
+            why = f"groups have committed offsets on it: {first_names(readers[name])}"
         elif topic_id is None:
             why = "nobody knows whether it is the topic that a promotion has created"
         else:

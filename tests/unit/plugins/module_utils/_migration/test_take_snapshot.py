@@ -225,11 +225,11 @@ def test_what_is_taken_out_of_a_group_has_a_line_with_its_partitions_and_the_opt
 
 
 def test_groups_that_do_not_read_the_chosen_topics_share_one_line(monkeypatch):
-    others = [f"reader-{number}" for number in range(5)]
+    others = [f"reader-{number}" for number in range(7)]
     cluster = Cluster(monkeypatch, ["billing", *others])
     cluster.committed = {name: [TopicPartition("clicks", 0)] for name in others}
     taken = cluster.take(Selection(group_patterns=(".*",), topics=("orders",)), surely=False)
-    told = "reader-0, reader-1, reader-2 and 2 more groups: none of their topics is selected"
+    told = "reader-0, reader-1, reader-2, reader-3, reader-4 and 2 more groups: none of their topics is selected"
     assert taken.snapshot.left_out == (told,)
 
 

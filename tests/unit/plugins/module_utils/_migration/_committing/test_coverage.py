@@ -79,8 +79,8 @@ def test_partitions_without_a_commit_may_be_planned_as_well():
         ),
         ({**OFFSETS, ("audit", "orders", 0): 1}, "selected, and not in the plan: audit."),
         (
-            {("billing", "orders", number): 1 for number in range(5)} | {("fraud", "clicks", 0): 9},
-            "group billing: orders-0 from 5 to 1, orders-1 from 7 to 1, orders-2 from none to 1 and 2 more.",
+            {("billing", "orders", number): 1 for number in range(6)} | {("fraud", "clicks", 0): 9},
+            "orders-1 from 7 to 1, orders-2 from none to 1, orders-3 from none to 1, orders-4 from none to 1 and 1 more.",
         ),
     ],
 )
