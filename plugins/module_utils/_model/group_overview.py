@@ -16,11 +16,10 @@ from .known_names import GROUPS, ICEBERG_CONTROL, known
 from .progress import first_of
 from .records import TopicPartition
 from .selection import Selection
-from .visible_text import padded, shown_width, unbroken, visible, visible_name
+from .visible_text import table, unbroken, visible, visible_name
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _CSV_COLUMNS = (*_COLUMNS, "expired")  # at the end, where it moves no column of an earlier release
-_NAMED = 3  # partitions that a reason names
 _NUMBERS = ("members", "partitions", "lag")
 # Where a spreadsheet may take the text of a cell for a formula: some programs begin a cell after each semicolon.
 _FORMULA = re.compile('(?:^|(?<=;))(?="*[=+@-])')
@@ -113,7 +112,7 @@ class GroupOverview(t.NamedTuple):
         if not Selection().select_topics(self.topics).names:
             return "its topics are excluded by default: name the group to take them"
         if self.leaderless:
-            names = first_of(list(map(str, self.leaderless)), _NAMED)
+            names = first_of(list(map(str, self.leaderless)))
             return f"partitions that it has committed have no leader now: {names}"
         if not self.logs:
             return "all topics that it has committed are deleted"
@@ -149,16 +148,7 @@ class GroupOverview(t.NamedTuple):
 
 def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
     """A header and a line for each group, in columns."""
-    rows = [list(_COLUMNS), *(list(_cells(group, "-").values()) for group in groups)]
-    widths = [max(shown_width(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if name in _NUMBERS else padded(cell, width)
-            for name, cell, width in zip(_COLUMNS, row, widths, strict=True)
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
+    return table(_COLUMNS, [_cells(group) for group in groups], _NUMBERS)
 
 
 def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
@@ -176,9 +166,9 @@ def spreadsheet(columns: t.Sequence[str], rows: t.Iterable[t.Mapping[str, t.Any]
     return out.getvalue()
 
 
-def _cells(group: GroupOverview, unknown: str) -> dict[str, str]:
+def _cells(group: GroupOverview) -> list[str]:
     row = {**group.row(), "lag": group.lag and unbroken(str(group.lag))}
-    return {name: _cell(row[name], unknown) for name in _COLUMNS}
+    return [_cell(row[name], "-") for name in _COLUMNS]
 
 
 def _cell(value: t.Any, unknown: str) -> str:

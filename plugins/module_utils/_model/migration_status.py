@@ -18,7 +18,7 @@ from .progress import counted, first_of
 from .receipt import Key, Receipt, ReceiptEntry
 from .records import TopicPartition
 from .verdicts import Verdict
-from .visible_text import names_text, padded, shown_width, unbroken, visible_name
+from .visible_text import names_text, table, unbroken, visible_name
 
 Readings = t.Mapping[str, GroupReading]
 _NOT_ASKED = GroupReading("", False, "", "", "", {})
@@ -56,7 +56,6 @@ NEXT = {
 }
 
 
-_NAMED = 5  # groups in a line
 _CAUSES = "plan.json, report.json and the report"
 _STOP = "stop the consumers at the destination first; then "
 _RESTORE = (
@@ -417,9 +416,7 @@ def in_order(groups: t.Iterable[GroupStatus]) -> list[GroupStatus]:
 
 def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
     """A header, and a line for each group in columns. A lag with * is of a group that has members there."""
-    rows: list[tuple[str, ...]] = [
-        ("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until")
-    ]
+    rows = []
     for group in groups:
         lags = ((group.source_lag, group.in_use_at_source), (group.destination_lag, group.in_use_at_destination))
         ways = [_utc(time) or "-" for time in group.way_back]
@@ -431,8 +428,7 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
                 *ways,
             )
         )
-    widths = [max(shown_width(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return table(("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until"), rows)
 
 
 def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
@@ -460,6 +456,4 @@ def next_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
     by_step: dict[tuple[GroupState, str], list[str]] = collections.defaultdict(list)
     for group in in_order(groups):
         by_step[group.state, group.next].append(group.files.shown)
-    return [
-        f"{len(names):,} {state.value} ({first_of(names, _NAMED)}): {step}." for (state, step), names in by_step.items()
-    ]
+    return [f"{len(names):,} {state.value} ({first_of(names)}): {step}." for (state, step), names in by_step.items()]

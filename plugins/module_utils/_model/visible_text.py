@@ -69,6 +69,17 @@ def padded(text: str, width: int) -> str:
     return visible(text) + " " * (width - shown_width(text))
 
 
+def table(head: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], numbers: t.Container[str] = ()) -> list[str]:
+    """A header and a line for each row, in columns. numbers: the heads of those whose cells end at the right."""
+    lines = [head, *rows]
+    widths = [max(map(shown_width, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(map(_aligned, line, widths, (name in numbers for name in head))).rstrip() for line in lines]
+
+
+def _aligned(cell: str, width: int, is_number: bool) -> str:
+    return cell.rjust(width) if is_number else padded(cell, width)
+
+
 def unbroken(cell: str) -> str:
     """A cell of a table without blanks: Ansible, where it shows results as YAML, breaks long lines at a single blank."""
     return cell.replace(" ", "_")

@@ -12,9 +12,8 @@ from .._migration._backlog.entries import RangeSummary
 from .._migration._backlog.removal import Removal
 from .._model.backlog import Backlog, BacklogTopic
 from .._model.progress import counted, first_names
+from .._model.visible_text import table
 from . import results
-
-_GROUPS = 3  # that a line names
 
 
 def backlog_result(outcome: CopyOutcome) -> dict[str, t.Any]:
@@ -66,39 +65,35 @@ def _row(summary: RangeSummary) -> dict[str, t.Any]:
 
 def _summary(outcome: CopyOutcome) -> list[str]:
     """A table: a line a partition, the sums of each topic, and what is done with the topics."""
-    width = max([len("topic"), *(len(summary.range.source.topic) for summary in outcome.ranges)])
     is_done = outcome.backlog.is_done
-    copied = "      copied" if is_done else ""
-    lines = [f"{'topic':<{width}}  partition         start           end  records at most        MB{copied}  from"]
+    heads = (("partition", 9), ("start", 12), ("end", 12), ("records at most", 15), ("MB", 8), ("copied", 10))
+    numbers = [head.rjust(width) for head, width in (heads if is_done else heads[:-1])]
+    rows = []
     for topic, of_topic in itertools.groupby(outcome.ranges, lambda summary: summary.range.source.topic):
         summaries = list(of_topic)
         for summary in summaries:
             partition, start, end = summary.range.source.partition, summary.range.start, summary.range.end
-            lines.append(
-                (
-                    f"{topic:<{width}}  {partition:>9}  {start:>12}  {end:>12}"
-                    f"  {_amounts([summary], is_done)}  {_from(summary)}"
-                ).rstrip()
-            )
+            rows.append([topic, str(partition), str(start), str(end), *_amounts([summary], is_done), _from(summary)])
         if summaries[1:]:
-            lines.append(f"{topic:<{width}}  {'all':>9}  {'':>12}  {'':>12}  {_amounts(summaries, is_done)}")
+            rows.append([topic, "all", "", "", *_amounts(summaries, is_done), ""])
+    lines = table(["topic", *numbers, "from"], rows, numbers)
     lines += [f"  {line}" for line in _topic_lines(outcome.backlog.topics)]
     was_done = outcome.before is not None and outcome.before.is_done
     return [*lines, "An earlier run has copied this. Nothing is copied now."] if was_done else lines
 
 
-def _amounts(summaries: t.Collection[RangeSummary], is_done: bool) -> str:
-    """Three columns, as wide as their heads."""
+def _amounts(summaries: t.Collection[RangeSummary], is_done: bool) -> list[str]:
+    """Two columns, or three."""
     sizes = [summary.bytes for summary in summaries]
     megabytes = "?" if None in sizes else f"{sum(size or 0 for size in sizes) / 1e6:.1f}"
     records = sum(summary.range.end - summary.range.start for summary in summaries)
     copied = sum(summary.range.done.records for summary in summaries if summary.range.done)
-    return f"{records:>15}  {megabytes:>8}" + (f"  {copied:>10}" if is_done else "")
+    return [str(records), megabytes, *([str(copied)] if is_done else [])]
 
 
 def _from(summary: RangeSummary) -> str:
     """Which groups set the start, and what is to be said of it."""
-    groups = first_names(summary.groups, _GROUPS)
+    groups = first_names(summary.groups)
     lost = f"{summary.lost:,} offsets before the start have expired, and are lost" if summary.lost else ""
     nothing = "nothing to copy" if summary.range.start == summary.range.end else ""
     if summary.left:

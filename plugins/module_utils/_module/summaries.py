@@ -19,7 +19,7 @@ from .._model.record_sum import Bound, RecordSum
 from .._model.records import TopicPartition
 from .._model.report import Finding
 from .._model.verdicts import Verdict
-from .._model.visible_text import padded, shown_width, unbroken
+from .._model.visible_text import table, unbroken
 from .results import blocked_line, entry_line, plan_counts
 
 MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen
@@ -99,9 +99,10 @@ def commit_summary(
             folded[kind].append(name)
         else:
             rows.append(name)
-    width = max([len("group"), *(shown_width(name) for name in rows)])
-    lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows else []
-    lines += first_lines([f"{padded(name, width)}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
+    head = ("group", "partitions", "changed")
+    cells = [(name, str(partitions[name]), str(writes[name])) for name in rows]
+    first, *others = table(head, cells, numbers=head[1:])
+    lines = [first, *first_lines(others)] if rows else []
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
     total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed"
     total += f"{costs}{_see_above(len(left_out))}." if left_out else f", 0 left out{costs}."
@@ -127,28 +128,21 @@ def _table(
     """A header and a line for each group, only with the verdicts that these groups have."""
     if not groups:
         return []
-    old_width, width = (
-        max([len(head), *(shown_width(names[side]) for names in groups)])
-        for side, head in enumerate(("old_group", "group" if logs is None else "new_group"))
-    )
-    lags = {} if logs is None else {names: _lags(names[0], entries, logs) for names, entries in groups.items()}
-    lag_width = max([10, *(len(lag) for both in lags.values() for lag in both)])
     seen = {entry.verdict for entries in groups.values() for entry in entries}
     verdicts = [verdict.value for verdict in Verdict if verdict in seen]
-    head = "" if logs is None else f"{'old_group':<{old_width}}  {'lag':>{lag_width}}  "
-    head += f"{'group' if logs is None else 'new_group':<{width}}" + ("" if logs is None else f"  {'lag':>{lag_width}}")
-    head += f"  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
-    lines = [head + "  at_most_repeated"]
+    numbers = ("partitions", *(f"{verdict:>11}" for verdict in verdicts), "at_most_repeated")
+    rows = []
     for (old, name), entries in groups.items():
         counts = collections.Counter(entry.verdict.value for entry in entries)
-        cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
-        left, right = "", ""
+        where = [name]
         if logs is not None:
-            lag, new_lag = lags[old, name]
-            left, right = f"{padded(old, old_width)}  {lag:>{lag_width}}  ", f"  {new_lag:>{lag_width}}"
+            lag, new_lag = _lags(old, entries, logs)
+            where = [old, lag, name, new_lag]
         repeats = unbroken(str(most_repeats(entries))) if _sets_any(entries) else "-"
-        lines.append(f"{left}{padded(name, width)}{right}  {len(entries):>10}  {cells}  {repeats:>16}")
-    return lines
+        rows.append([*where, str(len(entries)), *(str(counts[verdict]) for verdict in verdicts), repeats])
+    lag_head = f"{'lag':>10}"
+    names = ("group",) if logs is None else ("old_group", lag_head, "new_group", lag_head)
+    return table((*names, *numbers), rows, (lag_head, *numbers))
 
 
 def _lags(old: str, entries: t.Iterable[PlanEntry], logs: t.Mapping[TopicPartition, LogRange]) -> tuple[str, str]:

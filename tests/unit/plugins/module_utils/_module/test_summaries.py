@@ -21,10 +21,10 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._modu
 
 def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
     assert summaries.plan_summary(PLAN) == [
-        "group     partitions        exact         safe      blocked  uncommitted  at_most_repeated",
-        "audit              3            0            2            0            1                 5",
+        "group     partitions        exact         safe      blocked  uncommitted     at_most_repeated",
+        "audit              3            0            2            0            1                    5",
         "billing            3            1            2            0            0  2,_not_counted_in_1",
-        "shipping           1            0            0            1            0                 -",
+        "shipping           1            0            0            1            0                    -",
         "  audit orders-0: 41 -> 9, safe (equal_records) repeats at most 2",
         "  audit orders-1: 41 -> 9, safe (equal_records) repeats at most 3",
         "  billing orders-1: 41 -> 7, safe (equal_records) repeats at most 2: two are equal",
@@ -198,8 +198,8 @@ def test_inside_one_cluster_what_has_expired_is_beside_the_lag():
         PlanEntry("new-a", at, 8, Verdict.SAFE, (SourcePosition("a", at, 7),), reason=Reason.EXPIRED, repeats=0),
     )
     lines = summaries.plan_summary(Plan("id", "id", "digest", entries), {at: LogRange(8, 10)})
-    assert lines[0].startswith("old_group            lag  new_group            lag  partitions")
-    assert lines[1].startswith("a          2_(1_expired)  new-a                  2           1")
+    assert lines[0].startswith("old_group            lag  new_group         lag  partitions")
+    assert lines[1].startswith("a          2_(1_expired)  new-a               2           1")
 
 
 def test_inside_one_cluster_the_totals_say_how_much_is_skipped():
