@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from .group_state import GroupReading, open_text
-from .moves import Move
+from .moves import Move, moves_text
 
 
 def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
@@ -20,15 +20,14 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
             problem = reading.without_offsets or members_problem(reading)
             if problem:
                 return problem
-    moved = sorted(dict(before.offsets.items() ^ after.offsets.items()))  # by other metadata, too
-    if not moved:
+    changed = sorted(dict(before.offsets.items() ^ after.offsets.items()))  # by other metadata, too
+    if not changed:
         return None
-    was, now = before.offsets.get(moved[0]), after.offsets.get(moved[0])
-    first = Move(moved[0], was and was.offset, now and now.offset)
+    pairs = ((partition, before.offsets.get(partition), after.offsets.get(partition)) for partition in changed)
+    moved = [Move(partition, was and was.offset, now and now.offset) for partition, was, now in pairs]
     return (
-        f"has commits that move ({first}"
-        f"{f', and {len(moved) - 1} more' if moved[1:] else ''}): "
-        "a consumer that uses assign(), or a tool that syncs groups, such as MirrorMaker 2, writes them"
+        f"has commits that move ({moves_text(moved)}): a consumer that uses assign(), or a tool that syncs groups, such as "
+        "MirrorMaker 2, writes them"
     )
 
 
