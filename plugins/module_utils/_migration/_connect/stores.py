@@ -10,6 +10,7 @@ from ..._control import groups
 from ..._model.connection import Connection
 from ..._model.errors import BrokerError, GroupBusy
 from ..._model.failure_kinds import FailureKind
+from ..._model.idle import members_problem
 from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
 from ..._model.visible_text import names_text
@@ -55,10 +56,9 @@ def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> N
     """Raise GroupBusy where a worker of Connect, or a replication tool, is a member of one of these groups."""
     readings = groups.read_groups(connection, sorted(worker_groups))
     for name, reading in sorted(readings.items()):
-        if reading.has_members:
-            problem = {name: f"it has members (its state is {reading.state})"}
+        if problem := members_problem(reading):
             raise GroupBusy(
-                quiet.with_clients(connection, problem, readings)[name],
+                quiet.with_clients(connection, {name: f"it {problem}"}, readings)[name],
                 cluster=str(connection),
                 group=name,
                 why="a worker that runs does not see what is written now, and writes over it when it stops",

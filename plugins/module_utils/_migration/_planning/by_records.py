@@ -9,13 +9,13 @@ import typing as t
 from ..._matching.evidence import Decision
 from ..._model.plan import PlanEntry
 from ..._model.progress import Say, counted, paced, silent
-from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason
 from .. import drafts
 from ..cluster_logs import learn_both, while_records_expire
 from ..drafts import Draft
 from .kept import in_place_of_later, part_kept
 from .merged_groups import is_highest_key
+from .mirror_index import MirrorIndex
 from .other_partitions import corrected_entries
 from .repartitioned import repartitioned_entries
 from .settling import Case, settle
@@ -24,16 +24,10 @@ from .waiting import SAY_WAITING_EVERY, ReplicationWait
 from .wide import settle_wide
 
 
-class OffsetHints(t.Protocol):
-    """What a replication tool has noted of offsets. The rule tries it where times do not lead, and believes none of it."""
-
-    def shifts(self, committed: int, source: TopicPartition, destination: TopicPartition) -> tuple[int, ...]:
-        """Differences of a source offset and its copy's around a committed offset, the likeliest first."""
-
-
-def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> StrategyOutput:
+def by_records(given: StrategyInput, hints: MirrorIndex | None = None) -> StrategyOutput:
     """Entries of the previous plan for groups that have not moved; for others the rule's, by the records alone.
 
+    hints: the differences of offsets that MirrorMaker 2 has noted. The rule tries them where times do not lead.
     A topic whose records were copied to other partitions is blocked as a whole.
     """
     kept, moved = part_kept(given)
@@ -46,7 +40,7 @@ def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> Strate
 
 
 def _one_to_one(
-    given: StrategyInput, searched: t.Mapping[DraftKey, Draft], hints: OffsetHints | None
+    given: StrategyInput, searched: t.Mapping[DraftKey, Draft], hints: MirrorIndex | None
 ) -> dict[DraftKey, PlanEntry]:
     """Settle by the rule, once the replication tool has had its time. Read on with Spark at the end."""
     source, destination, options = given.source, given.destination, given.options
@@ -109,6 +103,6 @@ def _lag(lagging: t.Mapping[DraftKey, Case], decisions: t.Mapping[DraftKey, Deci
     return " ".join([f"{len(partitions):,} partitions lag, most of all", *most]).rstrip()
 
 
-def _case(draft: Draft, hints: OffsetHints | None) -> Case:
+def _case(draft: Draft, hints: MirrorIndex | None) -> Case:
     question = draft.offset, draft.source_partition, draft.partition
     return Case(*question, hints.shifts(*question) if hints else ())
