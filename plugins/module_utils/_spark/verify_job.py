@@ -153,7 +153,7 @@ class _TaskRecords:
         if match_on.headers_may_differ:
             for table, side in zip(names, sides, strict=True):
                 for row in side[self.records.with_headers[side]].tolist():
-                    table[int(self.positions[row]), int(self.offsets[row])] = self.records.fingerprint(row, True)
+                    table[int(self.positions[row]), int(self.offsets[row])] = self.records.fingerprint(row)
         return AlikeRecords(
             [
                 CountedRecord(place, offset, time if match_on.timestamp else 0)

@@ -202,7 +202,7 @@ def _several(
     times = [None if is_unknown else time for time, is_unknown in zip(ages, unknown, strict=True)]
     with_headers = records.with_headers[rows].tolist() if without_headers else [False] * len(rows)
     named = [
-        records.fingerprint(row, True) if has_headers else b""
+        records.fingerprint(row) if has_headers else b""
         for row, has_headers in zip(rows.tolist(), with_headers, strict=True)
     ]
     spots = list(map(Named, places, named, times))

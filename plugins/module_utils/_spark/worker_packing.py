@@ -101,10 +101,9 @@ class Records:
         flags: Flags = (self.columns[0] != self.columns[2]) | (self.columns[1] != self.columns[3])
         return flags
 
-    def fingerprint(self, row: int, headers: bool) -> bytes:
+    def fingerprint(self, row: int) -> bytes:
         """16 bytes, as _records.fingerprint makes them."""
-        begin = 0 if headers else 2
-        return self.columns[begin : begin + 2, row].tobytes()
+        return self.columns[0:2, row].tobytes()
 
 
 class Grouped(t.NamedTuple):

@@ -94,7 +94,7 @@ def commit(
     written_notes = producers.before(decided.may_start)
     # First what skips records where a policy leaves it alone: of many lines, only the first ones are shown.
     left_out = [*decided.left_out, *missing, *left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
-    outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
+    outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out)
     outcome = dataclasses.replace(
         outcome,
         blocked=blocked,
@@ -109,21 +109,19 @@ def commit(
         finished = renewal.ended(decided.known, decided.complete)
         if receipt is not None and finished != receipt:
             save(finished)
-            return dataclasses.replace(outcome, receipt=finished)
         return outcome
-    finished = _carry_out(destination, decided, changed.destination.traits, save)
+    _carry_out(destination, decided, changed.destination.traits, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
     written_notes += producers.after(decided.may_start)
     return dataclasses.replace(
         outcome,
-        receipt=finished,
         notes=[*notes, *decided.notes, *written_notes],
         still_written=list(producers.seen.values()),
     )
 
 
-def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits, save: Save) -> Receipt:
-    """Write what is decided and read it back, between two savings of the receipt, which is the result.
+def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits, save: Save) -> None:
+    """Write what is decided and read it back, between two savings of the receipt.
 
     topics: those that are written and those of the receipt so far, as they are now.
     """
@@ -143,7 +141,6 @@ def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits,
     save_last(finished, written, save)
     written.check(destination, "the commit", remedy)
     writing.check_removed(destination, not_removed, remedy)
-    return finished
 
 
 def _check_certificates(plan: Plan, cluster: str) -> None:
@@ -214,7 +211,7 @@ def roll_back(
     left_out = [*writes.kept, *writing.left_out_lines(busy)]
     alone = sorted({entry.group for entry in chosen.entries} - {entry.group for entry in entries})
     outcome = dataclasses.replace(
-        outcome_of(concerned, commits_of(found), writes, left_out, receipt),
+        outcome_of(concerned, commits_of(found), writes, left_out),
         notes=notes,
         active_groups=sorted(busy),
         kept_groups=alone,
@@ -223,12 +220,11 @@ def roll_back(
             *rollback.unmoved_lines(entries, current, set(names)),
         ],
     )
-    if save is None:
-        return outcome
-    restorable = [entry for entry in entries if entry.group not in busy]
-    back = [entry for entry in restorable if entry.key in writes.set or current.get(entry.key) == entry.before]
-    finished = _restore(destination, writes.set, receipt, back, found.keys() - busy.keys(), save)
-    return dataclasses.replace(outcome, receipt=finished)
+    if save is not None:
+        restorable = [entry for entry in entries if entry.group not in busy]
+        back = [entry for entry in restorable if entry.key in writes.set or current.get(entry.key) == entry.before]
+        _restore(destination, writes.set, receipt, back, found.keys() - busy.keys(), save)
+    return outcome
 
 
 def _check_old_groups(
@@ -253,8 +249,8 @@ def _restore(
     back: t.Iterable[ReceiptEntry],
     complete: set[str],
     save: Save,
-) -> Receipt:
-    """Write what was committed before and read it back, between two savings of the receipt, which is the result.
+) -> None:
+    """Write what was committed before and read it back, between two savings of the receipt.
 
     back: the entries that stand as before then. complete: groups of which nothing is left to do then.
 
@@ -277,7 +273,6 @@ def _restore(
     if finished != prepared:
         save_last(finished, written, save)
     written.check(destination, "the rollback", "run the same again: what is back already is left alone")
-    return finished
 
 
 def _remove_empty_groups(destination: Connection, written: writing.Written) -> None:

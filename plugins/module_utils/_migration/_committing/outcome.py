@@ -45,7 +45,7 @@ class CommitOutcome:
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
     blocked: one line for each entry that the plan blocks. left_out: one for what else was asked for and is not done: the
     snapshot does not have it, nothing is committed, or a policy or an earlier migration leaves it alone.
-    receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
+    notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
     going_on: a line for each group-partition that was migrated earlier and has consumed since.
     unmoved: one line for each reason why a rollback restores nothing of groups.
@@ -60,7 +60,6 @@ class CommitOutcome:
     after: dict[Key, Target]
     set: dict[Key, Target]
     left_out: list[str]
-    receipt: Receipt | None
     notes: list[Note] = dataclasses.field(default_factory=list)
     blocked: list[str] = dataclasses.field(default_factory=list)
     active_groups: list[str] = dataclasses.field(default_factory=list)
@@ -96,12 +95,11 @@ def outcome_of(
     current: t.Mapping[Key, CommittedOffset],
     writes: Writes,
     left_out: list[str],
-    receipt: Receipt | None,
 ) -> CommitOutcome:
     """What becomes of these group-partitions. concerned: also those that stay. current: what is committed before."""
     before = {key: current.get(key) for key in sorted(concerned)}
     after = {key: writes.set.get(key, commit) for key, commit in before.items()}
-    return CommitOutcome(before, after, writes.set, left_out, receipt, going_on=writes.going_on)
+    return CommitOutcome(before, after, writes.set, left_out, going_on=writes.going_on)
 
 
 def save_last(receipt: Receipt, written: Written, save: Save) -> None:

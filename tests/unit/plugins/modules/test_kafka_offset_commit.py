@@ -24,7 +24,6 @@ OUTCOME = CommitOutcome(
     {KEY: CommittedOffset(5)},
     {KEY: CommittedOffset(5)},
     ["fraud: left out"],
-    written(3),
     [Note(NoteKind.SOURCE_IN_USE, "look")],
 )
 
@@ -37,7 +36,7 @@ def commit(run_module, monkeypatch, tmp_path):
         commit.asked = given
         save = next((each for each in given if callable(each)), None)
         if save is not None:
-            save(OUTCOME.receipt)
+            save(written(3))
         return OUTCOME
 
     def commit(check=False, diff=False, **options):
