@@ -64,11 +64,6 @@ def shown_width(text: str) -> int:
     )
 
 
-def padded(text: str, width: int) -> str:
-    """The text as visible() shows it, with blanks after it so that it takes so many columns."""
-    return visible(text) + " " * (width - shown_width(text))
-
-
 def table(head: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], numbers: t.Container[str] = ()) -> list[str]:
     """A header and a line for each row, in columns. numbers: the heads of those whose cells end at the right."""
     lines = [head, *rows]
@@ -77,7 +72,7 @@ def table(head: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], numbers: t.C
 
 
 def _aligned(cell: str, width: int, is_number: bool) -> str:
-    return cell.rjust(width) if is_number else padded(cell, width)
+    return cell.rjust(width) if is_number else visible(cell) + " " * (width - shown_width(cell))
 
 
 def unbroken(cell: str) -> str:
