@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
-from testbed.clients import grant, revoke
+from testbed.clients import create_topic, grant, revoke
 from testbed.sandbox import start, stop
 from tests.support import sharing
 from tests.support.assessments import schema_registry
@@ -26,6 +26,7 @@ from tests.support.sharing import join, leave
 from tests.support.sparkless import sparkless
 
 Start = t.Callable[..., KafkaCluster]
+Settings = dict[str, str | int]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -146,6 +147,20 @@ def topic(request: pytest.FixtureRequest) -> str:
 def orders(source: KafkaCluster, destination: KafkaCluster, topic: str) -> str:
     """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
     return copied_topic(source, destination, topic, 10, 5, 10)
+
+
+@pytest.fixture
+def both(source: KafkaCluster, destination: KafkaCluster, topic: str) -> t.Callable[..., str]:
+    """``both(settings at the source, at the destination)`` makes a topic on both clusters; a suffix gives another one."""
+
+    def make(
+        at_source: Settings | None = None, at_destination: Settings | None = None, partitions: int = 1, suffix: str = ""
+    ) -> str:
+        for cluster, settings in ((source, at_source), (destination, at_destination)):
+            create_topic(cluster, topic + suffix, partitions, **{"retention_ms": -1} | (settings or {}))
+        return topic + suffix
+
+    return make
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """Long work says what it is doing, in the order in which it does it."""
 
 from testbed.clients import Message, commit, create_topic, produce
+from tests.support.numbered import numbered
 from tests.support.replication_tool import copy, repartition
-
-
-def numbered(count):
-    return [Message(b"%d" % number) for number in range(count)]
 
 
 def test_what_spark_reads_for_a_plan_is_told(source, destination, topic, migration):

@@ -6,7 +6,6 @@ Where Spark may come to another result, tests run twice: counted in the process,
 import contextlib
 import hashlib
 import json
-import time
 import typing as t
 from unittest import mock
 
@@ -18,10 +17,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
 from testbed.clients import Message, commit, consume, create_topic, produce, produce_in_transactions, read
 from tests.support.modules import ROOT, Migration, run
+from tests.support.numbered import numbered
 from tests.support.replication_tool import copy
 
 DAY = 86_400_000
-NOW = int(time.time() * 1000) - 2 * DAY  # timestamps of the past, as real ones are
 OWN_TIME = {"message_timestamp_type": "LogAppendTime"}
 
 
@@ -54,22 +53,6 @@ def migration(source, destination, tmp_path, one_session):
     return Migration(tmp_path / "migration", source, destination)
 
 
-@pytest.fixture
-def both(source, destination, topic):
-    """A topic on both clusters, with settings of either; a suffix gives another one."""
-
-    def make(at_source=None, at_destination=None, partitions=1, suffix=""):
-        create_topic(source, topic + suffix, partitions, **{"retention_ms": -1} | (at_source or {}))
-        create_topic(destination, topic + suffix, partitions, **{"retention_ms": -1} | (at_destination or {}))
-        return topic + suffix
-
-    return make
-
-
-def numbered(count, first=0, **more):
-    return [Message(b"%d" % number, b"key", (), NOW + number * 1000, **more) for number in range(first, first + count)]
-
-
 class Verifier:
     """kafka_offset_verify of what groups have committed on both clusters, without a plan."""
 
@@ -97,13 +80,8 @@ class Verifier:
 
 
 @pytest.fixture
-def alone(source, destination, tmp_path):
+def verify(source, destination, tmp_path, one_session):
     return Verifier(source, destination, tmp_path)
-
-
-@pytest.fixture
-def verify(alone, one_session):
-    return alone
 
 
 def test_a_migration_is_proved(source, both, destination, migration, tmp_path):
@@ -353,16 +331,3 @@ def set_offset(migration, topic, offset):
 
 def sha256(text):
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def test_without_java_it_is_said_at_once(source, destination, both, alone, topic):
-    both()
-    produce(source, topic, numbered(1))
-    produce(destination, topic, numbered(1))
-    commit(source, topic, {(topic, 0): 0})
-    commit(destination, topic, {(topic, 0): 0})
-    assert alone(topic, spark={"java_home": "/nowhere"})["verified"] == 1  # so few records need no Spark
-    with mock.patch.object(comparison, "FEW", 0):
-        said = alone(topic, spark={"java_home": "/nowhere"})
-    assert said["failed"]
-    assert "Spark needs Java 17 or newer" in said["msg"]

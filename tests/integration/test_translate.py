@@ -20,27 +20,11 @@ from testbed.clients import (
 )
 from tests.support.consumers import consumed_by_member, member, open_transaction, unconsumed
 from tests.support.modules import Migration
+from tests.support.numbered import NOW, numbered
 from tests.support.replication_tool import copy
 from tests.support.waiting import until
 
 DAY = 86_400_000
-NOW = int(time.time() * 1000) - 2 * DAY  # timestamps of the past, as real ones are
-
-
-@pytest.fixture
-def both(source, destination, topic):
-    """A topic on both clusters, with settings of either."""
-
-    def make(at_source=None, at_destination=None, partitions=1):
-        create_topic(source, topic, partitions, **{"retention_ms": -1} | (at_source or {}))
-        create_topic(destination, topic, partitions, **{"retention_ms": -1} | (at_destination or {}))
-        return topic
-
-    return make
-
-
-def numbered(count, first=0, step=1000, **more):
-    return [Message(b"%d" % number, b"key", (), NOW + number * step, **more) for number in range(first, first + count)]
 
 
 def values(cluster, group, topic):

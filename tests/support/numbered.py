@@ -1,10 +1,17 @@
 """Topics whose records have a number of their own each as their value: by these an offset is judged, and by nothing else."""
 
+import time
 import typing as t
 
 from testbed.clients import Message, Servers, commit, create_topic, produce, read
 
 Numbers = dict[int, list[tuple[int, int]]]  # by partition, in order: offsets and numbers
+NOW = int(time.time() * 1000) - 2 * 86_400_000  # timestamps of the past, as real ones are
+
+
+def numbered(count: int, first: int = 0, step: int = 1000, **more: t.Any) -> list[Message]:
+    """Messages with equal keys and timestamps so many milliseconds apart. more: of each message."""
+    return [Message(b"%d" % number, b"key", (), NOW + number * step, **more) for number in range(first, first + count)]
 
 
 def numbered_topic(
