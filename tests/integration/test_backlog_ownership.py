@@ -1,6 +1,5 @@
 """Each record once, also when two runs copy the same, a suspended one wakes up, progress is lost, or topics are made anew."""
 
-import dataclasses
 import json
 import os
 import time
@@ -11,15 +10,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import (
-    open_readers,
-    range_differences,
-)
 from testbed.clients import Message, create_topic, delete_groups, delete_topic, produce, read
 from tests.support import situations
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, refuses_at_last, run
-from tests.support.replication_tool import as_message
 from tests.support.situations import COMMITS, HERE, RECORDS, Copy, elsewhere, make_anew, owned_topic
 
 pytestmark = pytest.mark.usefixtures("without_spark")
@@ -114,12 +108,13 @@ class TestTopics:
 
     def test_deleted_while_it_is_copied_to(self, copy_in):
         copy = copy_in("migration")
+        copy.destination["request_timeout"] = 5
         running = copy.begun(seconds=100)
         copy.comes_to(500, running)
         delete_topic(copy.servers, copy.to)
         begin = time.monotonic()
         message = outcome(running)["msg"]
-        assert time.monotonic() - begin < 90  # four tries of 30 s each would be more
+        assert time.monotonic() - begin < 25  # four tries would be more
         assert f"topic {copy.to}" in message and "does not exist" in message, message
         for check in (True, False):
             message = copy.backlog(via=refuses, check=check)
@@ -146,71 +141,3 @@ class TestTopics:
         produce(source, topic, messages(0, RECORDS))
         message = copy.backlog(via=refuses)
         assert message.startswith("source cluster") and f"topic {topic}: the topic is not the one" in message
-
-
-def wrong_with(copy, topic=None):
-    """What verification finds wrong with a copy that is done; or with another topic, if that were the copy's."""
-    source, destination = (connection_from(each.connection, "") for each in copy.clusters)
-    ranges = [
-        dataclasses.replace(each, destination=each.destination._replace(topic=topic or copy.to))
-        for each in copy.known().ranges
-    ]
-    with open_readers(source, destination) as readers:
-        bounds = partition_bounds(destination, [each.destination for each in ranges])
-        return [
-            line
-            for each in ranges
-            for line in range_differences(*readers, each, each.start, bounds[each.destination].end)
-        ]
-
-
-class TestVerification:
-    @pytest.fixture
-    def copied(self, copy_in):
-        """A copy that is done, and what verification finds wrong with it, range by range."""
-        copy = copy_in("migration")
-        copy.backlog()
-        return copy, lambda: wrong_with(copy)
-
-    def test_what_was_copied_is_there_once(self, copied):
-        copy, found = copied
-        produce(copy.servers, copy.to, [Message(b"of somebody else", partition=at) for at in range(4)])
-        assert found() == []
-
-    def test_what_is_there_twice_is_found(self, copied):
-        copy, found = copied
-        again = copy.wanted[1][7]
-        produce(copy.servers, copy.to, [as_message(again)])
-        (line,) = found()
-        assert line.startswith(f"{copy.to}-1: 1 record is there more than once") and f"offset {again.offset} of" in line
-
-    def test_what_is_missing_is_found(self, copied):
-        copy, found = copied
-        document = json.loads(copy.copy_file.read_text())
-        document["entries"][2]["destination"]["begin"] = 1  # as if the first record had never come
-        copy.copy_file.write_text(json.dumps(document))
-        lines = found()
-        assert f"{copy.to}-2: the record of source offset 0 of {copy.topic}-2 is missing at its expected" in lines[0]
-
-    def test_what_stands_in_another_order_is_found(self, copied, destination, topic):
-        copy, _found = copied
-        another = f"{topic}-another"
-        create_topic(destination, another, 4, retention_ms=-1)
-        for partition in range(4):
-            first, second, *rest = map(as_message, read(copy.servers, copy.to, [partition]))
-            produce(destination, another, [second, first, *rest] if partition == 2 else [first, second, *rest])
-        lines = wrong_with(copy, another)
-        assert len(lines) == 2 and all(line.startswith(f"{another}-2: ") for line in lines), lines
-        assert "is missing at its expected place" in lines[0] and "out of order" in lines[1]
-
-    def test_what_was_there_before_it_was_appended_to_is_left_out_of_account(self, copy_in, destination):
-        copy = copy_in("migration")
-        create_topic(destination, copy.to, 4, retention_ms=-1)
-        again = [as_message(each) for each in copy.wanted[1][:5]]
-        produce(destination, copy.to, [*again, Message(b"of somebody else", partition=0)])
-        copy.backlog(append=True)
-        assert [each.begin for each in copy.known().ranges] == [1, 5, 0, 0]
-        assert wrong_with(copy) == []
-        produce(destination, copy.to, again[:1])
-        (line,) = wrong_with(copy)
-        assert "1 record is there more than once or out of order from offset 5 on" in line

@@ -30,7 +30,7 @@ from testbed import clients
 from testbed.background import Background
 from tests.support.killing import Attempt, Step
 
-KILLS = 30
+KILLS = 10
 FOREIGN = b"FOREIGN"
 HEADERS = ((), (("a", b"1"), ("a", b"2"), ("n", None), ("e", b"")), (("trace", b"x"),))
 

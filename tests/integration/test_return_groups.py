@@ -67,15 +67,15 @@ def test_whoever_returns_is_not_asked_for_again_what_he_has_consumed(world):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_there_and_back_three_times_with_live_consumers(source, destination, topic, tmp_path, kind):
-    """Producers move to the new cluster with the second trip, and back with the third; a plain tool follows them.
+def test_there_and_back_twice_with_live_consumers(source, destination, topic, tmp_path, kind):
+    """Producers move to the new cluster with the second trip; a plain tool follows them.
 
     Groups lag when they move, but for the first kind. No record is left out, and none comes again that no plan has announced.
     """
     world = World(source, destination, topic, tmp_path, kind)
     count = None if kind == "caught up" else 48
     announced = 0
-    for producers_move in (False, True, True):
+    for producers_move in (False, True):
         for at_new, move in ((False, world.migrate), (True, world.take_back)):
             world.write(300)
             world.consume(count, at_new=at_new)
@@ -175,7 +175,7 @@ def test_there_and_back_beside_mirror_maker_in_both_directions(source, destinati
         create_topic(cluster, topic, PARTITIONS, retention_ms=-1)
     its = {"topics": topic, "identity": False, "sync_groups": False, "more": settings}
     with MirrorMaker(tmp_path / "mirror-maker", source, destination, **its):
-        for _trip in range(3):
+        for _trip in range(2):
             write()
             consume(source, len(got) + 60)
             done(controller.play("migrate_groups", **options))
