@@ -1,9 +1,6 @@
 """What forges, editors and hooks read says the same as the Makefile, the tools and the package."""
 
-import configparser
 import re
-import shlex
-import tomllib
 import typing as t
 from pathlib import Path
 
@@ -75,48 +72,6 @@ def test_workflows_run_no_programs_of_strangers(file: Path) -> None:
     """Only the forge's own actions, of a stated version: others could be changed by whoever owns them."""
     used = [step["uses"] for job in loaded(file)["jobs"].values() for step in job["steps"] if "uses" in step]
     assert used and all(re.fullmatch(r"actions/[\w-]+@v\d+", each) for each in used)
-
-
-def test_hooks_are_the_tools_of_lint() -> None:
-    lint = (ROOT / "tests/quality/test_lint.py").read_text()
-    hooks = [hook for repo in loaded(ROOT / ".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
-    entries = [shlex.split(hook["entry"]) for hook in hooks]
-    assert {made(hook["entry"])[0] for hook in hooks if hook["entry"].startswith("make")} == {"lint"}
-    for program, *words in entries:
-        if program != "make":
-            assert program.startswith(".venv/bin/") and (ROOT / program).exists()
-            name = program.removeprefix(".venv/bin/")
-            subcommand = [word for word in words[:1] if name == "ruff"]
-            assert ", ".join(f'"{word}"' for word in [name, *subcommand]) in lint
-
-
-def test_every_owner_owns_something(known_files: list[Path]) -> None:
-    lines = (ROOT / ".github/CODEOWNERS").read_text().splitlines()
-    rules = [line.split() for line in lines if line and not line.startswith("#")]
-    assert rules[0][0] == "*"
-    files = {f"/{file}" for file in known_files}
-    assert not [path for path, *_owners in rules[1:] if not any(file.startswith(path) for file in files)]
-    # By role: a team of the project, never a person.
-    assert all(re.fullmatch(r"@streamshift/[a-z]+", owner) for _path, *owners in rules for owner in owners)
-
-
-def test_editors_lay_out_as_the_tools_want() -> None:
-    editors = configparser.ConfigParser()
-    editors.read_string(f"[start]\n{(ROOT / '.editorconfig').read_text()}")
-    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]
-    rules = loaded(ROOT / ".yamllint")["rules"]
-    assert editors["*.py"]["max_line_length"] == str(ruff["line-length"])
-    assert editors["*.{yml,yaml}"]["max_line_length"] == str(rules["line-length"]["max"])
-    assert editors["*"]["indent_size"] == str(rules["indentation"]["spaces"])
-    assert editors["Makefile"]["indent_style"] == "tab"
-
-
-def test_issue_forms_ask_for_something() -> None:
-    forms = [file for file in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if file.name != "config.yml"]
-    assert len(forms) > 1
-    for form in map(loaded, forms):
-        asked = [field["id"] for field in form["body"] if field["type"] != "markdown"]
-        assert form["name"] and form["description"] and asked and len(asked) == len(set(asked))
 
 
 def test_the_projects_address_stands_in_one_place(known_files: list[Path]) -> None:

@@ -116,17 +116,3 @@ def test_what_differs_from_the_modules_is_put_right(monkeypatch, tmp_path, file,
     monkeypatch.setattr(role_options, file, lambda _role: outdated)
     put_right = role_options.declared(role) if file == "specification" else role_options.with_defaults(role)
     assert yaml.safe_load(put_right) == yaml.safe_load(text)
-
-
-def test_a_variable_that_a_task_begins_to_name_is_declared(monkeypatch, tmp_path):
-    """Whoever passes on an option of a module names the variable in a task, and nothing else."""
-    role = "group_clone"
-    task = tmp_path / "task.yml"
-    task.write_text("search_limit: {{ group_clone_search_limit }}")
-    program = role_options._program
-    assert "group_clone_search_limit" not in role_options.declared(role)
-    monkeypatch.setattr(role_options, "_program", lambda name: [*program(name), task])
-    added = yaml.safe_load(role_options.declared(role))["argument_specs"]["main"]["options"]["group_clone_search_limit"]
-    assert (added["type"], added["default"]) == ("int", 100000)
-    assert lines(added)[0].startswith("How many records of one partition")
-    assert "group_clone_search_limit: 100000\n" in role_options.with_defaults(role)
