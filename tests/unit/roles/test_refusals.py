@@ -206,15 +206,6 @@ def test_a_fence_is_not_lifted_with_another_directory_and_makes_none(controller)
     assert not (controller.directory / "kafka-fences").exists()
 
 
-def test_a_run_that_is_refused_before_it_begins_says_that_nothing_was_written(controller):
-    for refused in (
-        controller.migrate_groups(groups=["billing"], directory=""),
-        controller.migrate_groups(groups=[]),
-        controller.rollback(groups=[]),
-    ):
-        assert "Nothing was written to a cluster." in failed(refused)
-
-
 def test_clusters_that_are_named_for_a_group_of_hosts_alone_are_told_as_that(controller):
     with controller.changed_clusters() as clusters:
         clusters["vars"] |= {"group_migration_source": "onprem", "group_migration_destination": "cloud"}
@@ -329,31 +320,6 @@ def test_damaged_files_are_named_where_they_are_though_a_dry_run_works_on_copies
         assert f"the receipt file {folder}/receipt.json is damaged" in output
         assert ".kafka-migration/" not in output
     assert controller.files()["kafka-migrations/onprem-to-cloud/plan.json"] == b"{"
-
-
-def test_a_limit_that_cannot_be_meant_is_told_before_anything_is_written(controller):
-    output = failed(controller.migrate_backlog(groups=["billing"], max_bytes_per_second=0, idle_wait=-1))
-    assert "backlog_migration_max_bytes_per_second is 0. Give more than 0" in output
-    assert "backlog_migration_idle_wait is -1. Give 0 or more." in output
-    assert "cannot connect" not in output and controller.files() == {}
-
-
-@pytest.mark.parametrize(
-    ("play", "role", "phase"),
-    [
-        ("hand_over_replicator", "replicator_handover", "rollback"),
-        ("sync_mirror_maker_groups", "mirror_maker_group_sync", "sync"),
-    ],
-)
-def test_a_missing_policy_is_told_in_one_line(controller, play, role, phase):
-    output = failed(getattr(controller, play)(phase=phase))
-    assert f"{role}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls" in output
-    assert "argument_spec_data" not in output and "cannot connect" not in output
-
-
-def test_a_rollback_of_a_sync_needs_no_policy(controller):
-    output = failed(controller.sync_mirror_maker_groups(phase="rollback", groups=["billing"]))
-    assert "there is no receipt file" in output and "replication_policy" not in output
 
 
 def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
