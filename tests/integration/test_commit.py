@@ -1,18 +1,12 @@
 """Commits: what is written, what is left alone, what the receipt says, and that dying half-way harms nothing."""
 
-import json
-import random
 import re
-import time
 
 import pytest
 
 from testbed import clients
-from tests.support.consumers import member
-from tests.support.modules import Migration, kill, outcome, refuses, run, spawn
+from tests.support.modules import refuses
 from tests.support.replication_tool import copied_topic
-
-KILLS = 6
 
 
 @pytest.fixture
@@ -27,12 +21,6 @@ def migration(source, orders, migration):
     clients.commit(source, orders, {(orders, 0): (5, "five"), (orders, 1): 20})
     migration.plan(orders)
     return migration
-
-
-def receipt_rows(migration):
-    lines = migration.receipt_file.read_text().splitlines()
-    rows = [json.loads(line.rstrip(",")) for line in lines[1:-1]]  # one entry a line
-    return {(row["group"], row["partition"]): row for row in rows}
 
 
 def test_a_group_whose_commits_are_gone_is_not_set_to_the_old_offsets_again_in_silence(destination, orders, migration):
@@ -51,84 +39,18 @@ def test_a_group_whose_commits_are_gone_is_not_set_to_the_old_offsets_again_in_s
     assert migration.commit(on_rewind="rewind")["written"] == 2
 
 
-def test_a_later_commit_counts_as_consumption_only_if_somebody_was_in_the_group(destination, orders, migration):
-    migration.commit()
-    clients.commit(destination, orders, {(orders, 0): 12})
-    migration.translate()
-    message = migration.commit(via=refuses)
-    assert "has committed 12 now, although no consumer has ever joined it" in message and "up to 5 records" in message
-    assert migration.commit(on_rewind="rewind")["written"] == 1
-    assert clients.consume(destination, orders, [orders], 15) == 15
-    clients.commit(destination, orders, {(orders, 0): 22, (orders, 1): 22})
-    assert migration.commit()["written"] == 0
-
-
-def test_a_busy_group_is_left_out_as_asked(source, destination, orders, migration):
-    busy = f"{orders}-busy"
-    clients.commit(source, busy, {(orders, 0): 5})
-    with member(destination, busy, [orders]):
-        migration.plan(orders, busy)
-        done = migration.commit(on_active_group="skip_group", on_rewind="rewind")
-    (line,) = (line for line in done["left_out"] if line.startswith(f"{busy}: has members"))
-    assert ": client " in line and " on 127.0.0.1: left out (on_active_group: skip_group)" in line
-    assert clients.committed(destination, orders) == {(orders, 0): (7, "five"), (orders, 1): (22, "")}
-    assert clients.committed(destination, busy) == {(orders, 0): (22, ""), (orders, 1): (22, "")}
-
-
-def test_killed_at_any_moment_a_run_goes_on_where_it_was(source, destination, topic, tmp_path):
-    """Commits and rollbacks are killed, again and again, and end as if they had not been."""
-    clients.create_topic(destination, topic, partitions=40)
-    clients.create_topic(source, topic, partitions=40)
-    groups = [f"{topic}-{number}" for number in range(30)]
-    for number, group in enumerate(groups):
-        clients.commit(source, group, {(topic, partition): 0 for partition in range(40)})
-        # A third had nothing, a third some commits, a third of one partition only.
-        partitions = [range(0), range(0, 40, 3), range(1)][number % 3]
-        if partitions:
-            clients.commit(
-                destination, group, {(topic, partition): (0, f"before {partition}") for partition in partitions}
-            )
-    migration = Migration(tmp_path / "migration", source, destination)
-    migration.plan(*groups)
-    before = {group: clients.committed(destination, group) for group in groups}
-    options = {"cluster": migration.destination, "idle_wait": 0, "receipt": str(migration.receipt_file)}
-    commit_it = {**options, "plan": str(migration.plan_file), "on_advance": "advance"}
-    take_it_back = {**options, "state": "rolled_back", "everything": True}
-
-    def check_truth():
-        for (group, partition), row in (receipt_rows(migration) if migration.receipt_file.exists() else {}).items():
-            found = before[group].get((topic, partition))
-            assert row["before"] == (found and {"offset": 0, "metadata": found[1], "leader_epoch": None})
-
-    begin = time.monotonic()
-    assert not outcome(spawn("kafka_offset_commit", **commit_it)).get("failed")
-    seconds = time.monotonic() - begin
-    chance = random.Random(4)
-    kills, step = 0, take_it_back
-    while kills < KILLS:
-        process = spawn("kafka_offset_commit", **step)
-        time.sleep(chance.uniform(0, seconds))
-        if kill(process):
-            kills += 1
-            assert not [file for file in migration.files() if file.endswith(".lock")]
-        else:
-            step = commit_it if step is take_it_back else take_it_back
-        check_truth()
-    done = run("kafka_offset_commit", **commit_it)
-    assert not done.get("failed"), done["msg"]
-    check_truth()
-    assert {len(clients.committed(destination, group)) for group in groups} == {40}
-    assert {metadata for group in groups for _offset, metadata in clients.committed(destination, group).values()} == {
-        ""
+def test_offset_metadata_epoch_and_the_lack_of_a_commit_come_back(destination, orders, migration):
+    other = f"{orders}-other"
+    clients.create_topic(destination, other)
+    clients.commit(destination, orders, {(other, 0): (0, "of another topic")})
+    clients.commit(destination, orders, {(orders, 0): (3, "before \x00 \N{PARTY POPPER}")}, epoch=0)
+    migration.snapshot(orders, cluster=migration.destination, snapshot=str(migration.directory / "before.json"))
+    migration.carried_out(orders)
+    migration.carefully(orders, migration.roll_back)
+    assert clients.committed(destination, orders) == {
+        (other, 0): (0, "of another topic"),
+        (orders, 0): (3, "before \x00 \N{PARTY POPPER}"),
     }
-    assert run("kafka_offset_commit", **commit_it)["changed"] is False
-
-    killed = spawn("kafka_offset_commit", **take_it_back)
-    time.sleep(seconds / 2)
-    kill(killed)
-    done = run("kafka_offset_commit", **take_it_back)
-    assert not done.get("failed"), done["msg"]
-    assert {group: clients.committed(destination, group) for group in groups} == before
-    assert [name for name in clients.list_groups(destination) if name in groups] == sorted(
-        g for g in groups if before[g]
-    )
+    migration.snapshot(orders, cluster=migration.destination, snapshot=str(migration.directory / "after.json"))
+    files = migration.files()
+    assert files["after.json"] == files["before.json"]  # leader epochs too

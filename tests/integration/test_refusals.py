@@ -1,30 +1,13 @@
 """What cannot be right is refused: in seconds, in one line that names what and where, and with nothing written."""
 
 import itertools
-import time
 
 import pytest
 
 from testbed.clients import commit, committed, grant
-from tests.support.consumers import assigned, member, share_member
 from tests.support.modules import Migration, outcome, refuses, spawn, succeeds
 from tests.support.replication_tool import copied_topic
 from tests.support.rights import rights_of
-
-
-@pytest.fixture
-def migration(orders, migration):
-    """Everything but the commit is done."""
-    migration.plan(orders)
-    return migration
-
-
-@pytest.fixture
-def untouched(migration, orders):
-    """Whatever happens in the test, files and commits stay as they are."""
-    before = migration.state(orders)
-    yield
-    assert migration.state(orders) == before
 
 
 class TestConnections:
@@ -155,70 +138,12 @@ class TestRights:
         assert committed(secured, topic) == {(topic, 0): (1, "")}
 
 
-class TestSelection:
-    """Names that are not there, and patterns that match nothing."""
-
-    def test_unknown_group(self, migration, orders, untouched):
-        message = migration.snapshot(f"{orders}-typo", via=refuses)
-        assert f"group {orders}-typo: the group does not exist" in message and "cluster 127.0.0.1" in message
-
-    def test_patterns_that_match_nothing(self, migration, orders, untouched):
-        message = migration.snapshot(group_patterns=[f"{orders}-nothing.*"], via=refuses)
-        assert f"no group that this user may describe is matched by group_patterns ['{orders}-nothing.*']" in message
-        message = migration.snapshot(orders, topic_patterns=[f"{orders}-nothing.*"], via=refuses)
-        assert f"no topic of the selected groups is matched by topic_patterns ['{orders}-nothing.*']" in message
-
-    def test_a_topic_that_the_groups_do_not_consume(self, migration, orders, untouched):
-        assert f"{orders}-typo" in migration.snapshot(orders, topics=[f"{orders}-typo"], via=refuses)
-
-
-class TestLiveGroups:
-    """A group that somebody uses is not touched, however it is used."""
-
-    @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-    def test_with_members(self, destination, migration, orders, protocol):
-        with member(destination, orders, [orders], protocol):
-            migration.translate()
-            before = migration.state(orders)
-            message = migration.commit(via=refuses, on_rewind="rewind")
-            assert migration.state(orders) == before
-        assert f"group {orders}: has members" in message and "wait for the session timeout" in message
-        assert migration.commit(on_rewind="rewind")["written"] == 1
-
-    def test_with_members_at_the_source(self, source, migration, orders, untouched):
-        with member(source, orders, [orders]):
-            message = migration.snapshot(orders, via=refuses, on_active_group="fail")
-        assert f"groups still have members: {orders} (Stable)" in message
-
-    def test_share_groups(self, source, destination, migration, orders):
-        with share_member(source, f"{orders}-share", orders):
-            message = migration.snapshot(f"{orders}-share", via=refuses)
-        assert f"group {orders}-share: the group is a share group" in message
-        renamed = [{"name": orders, "to": f"{orders}-share"}]
-        with share_member(destination, f"{orders}-share", orders):
-            migration.translate(group_map=renamed)
-            message = migration.commit(via=refuses)
-        assert f"group {orders}-share: is a share group" in message
-        assert not migration.receipt_file.exists()
-
-    def test_a_consumer_with_assign_that_commits_between_the_readings(
-        self, destination, migration, orders, monkeypatch
-    ):
-        between, sleep = 4.25, time.sleep
-        with assigned(destination, orders, orders) as commit_one_more:
-            monkeypatch.setattr(time, "sleep", lambda its: commit_one_more() if its == between else sleep(its))
-            message = migration.commit(via=refuses, idle_wait=between)
-        assert f"group {orders}: has commits that move ({orders}-0 from none to 1)" in message
-        assert "assign()" in message and "MirrorMaker 2" in message
-        assert not migration.receipt_file.exists()
-        assert committed(destination, orders) == {(orders, 0): (1, "")}
-
-
 class TestConcurrency:
     """Two runs at once do not mix: the second is refused at once, and the first is not disturbed."""
 
     def test_from_two_directories(self, source, destination, migration, orders, tmp_path):
         """Kafka has no lock for a group: the commit of one is what the other did not expect."""
+        migration.plan(orders)
         other = Migration(tmp_path / "other", source, destination)
         commit(source, f"{orders}-2", {(orders, 0): 9, (orders, 1): 9})
         other.plan(f"{orders}-2", group_map=[{"pattern": ".*", "to": orders}])

@@ -1,13 +1,10 @@
 """Groups inside one cluster get another name, and the old ones are removed and come back as they were."""
 
-import random
-import time
-
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
+from testbed.clients import commit, committed, list_groups
 from tests.support.consumers import member
-from tests.support.modules import Migration, kill, refuses, spawn, succeeds
+from tests.support.modules import Migration, refuses, succeeds
 from tests.support.numbered import topic_with_metadata
 
 
@@ -80,36 +77,3 @@ def test_a_new_name_that_is_taken_and_a_group_that_goes_on_are_refused(source, o
         assert "has members" in rename.remove(via=refuses)
     assert "partition 0: the group has committed offset 20, and the plan was made for 5" in rename.remove(via=refuses)
     assert groups(source, orders) == [orders, taken]
-
-
-def test_a_renewal_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(source, topic, tmp_path):
-    """Groups that had members once, with commits that no plan is about, are removed and made again."""
-    create_topic(source, topic, partitions=20)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 20) for number in range(100)])
-    names = [f"{topic}-{number}" for number in range(6)]
-    new = [f"{name}-new" for name in names]
-    for name in names:
-        commit(source, name, {(topic, partition): 2 for partition in range(10)})
-        with member(source, f"{name}-new", [topic]):
-            pass  # it has committed everything, and is empty from now on
-    rename = Rename(tmp_path / "renewal", source, source)
-    rename.prepared(*names)
-    warned = rename.commit(check=True, on_rewind="rewind")
-    assert warned["note_kinds"] == ["moved_back", "offsets_expire"]
-    assert "offsets.retention.minutes (10080)" in warned["notes"][1]
-    options = {"cluster": rename.destination, "plan": str(rename.plan_file), "receipt": str(rename.receipt_file)}
-    options |= {"idle_wait": 0, "on_rewind": "rewind", "on_expiring": "renew"}
-    chance = random.Random(7)
-    for _unused in range(5):
-        process = spawn("kafka_offset_commit", **options)
-        time.sleep(chance.uniform(0.05, 0.6))
-        kill(process)
-    rename.commit(on_rewind="rewind", on_expiring="renew")
-    expected = {(topic, partition): (2 if partition < 10 else 5, "") for partition in range(20)}
-    assert {name: committed(source, name) for name in new} == dict.fromkeys(new, expected)
-    assert "renewing" not in rename.receipt_file.read_text()
-    again = rename.commit(on_rewind="rewind", on_expiring="renew")
-    assert (again["changed"], again["notes"]) == (False, [])  # it counts from its commits now
-    rename.roll_back()
-    everything = {(topic, partition): (5, "") for partition in range(20)}
-    assert {name: committed(source, name) for name in new} == dict.fromkeys(new, everything)

@@ -270,6 +270,8 @@ def test_a_new_plan_completes_the_renewal_of_a_reset_that_was_killed(source, ord
     reset = Reset(tmp_path / "reset", source, source)
     asked = {"groups": [], "group_patterns": [orders]}
     reset.plan_resets({"to": "shift", "value": -3}, **asked)
+    warned = reset.commit(check=True, on_rewind="rewind")
+    assert warned["note_kinds"][-1] == "offsets_expire" and "offsets.retention.minutes (10080)" in warned["notes"][-1]
     files = {"plan": str(reset.plan_file), "receipt": str(reset.receipt_file)}
     room = "ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.writing"
     dies_in(

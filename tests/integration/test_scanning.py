@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import scanning
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import plain_fingerprint
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
 from testbed.clients import Message, create_topic, delete_records, delete_topic, partitions_everywhere, produce
 from tests.support.logs import VARIED
@@ -112,6 +113,10 @@ def test_a_broker_that_falls_silent_is_not_waited_for_for_ever(own_cluster, litt
         with pytest.raises(ConnectionFailed, match="source cluster 127.0.0.1:.*: cannot connect"):
             list(scan(connection, [Piece(0, TopicPartition("orders", 0), 0, 5000)]))
         assert time.monotonic() - began < 20
+        began = time.monotonic()
+        with pytest.raises(ConnectionFailed, match="source cluster 127.0.0.1:.*: cannot connect"):
+            read_ranges(connection, {TopicPartition("orders", 0): [(0, 1)]})
+        assert time.monotonic() - began < 10
     finally:
         os.kill(frozen.cluster.pids["broker-1"], signal.SIGCONT)
 

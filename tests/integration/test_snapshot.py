@@ -2,13 +2,12 @@
 
 import csv
 import io
-import json
 
 import pytest
 
-from testbed.clients import commit, delete_topic
+from testbed.clients import commit
 from tests.support.consumers import member
-from tests.support.modules import Migration, refuses, succeeds
+from tests.support.modules import Migration, refuses
 from tests.support.numbered import numbered_topic
 from tests.support.stock_tool import consumer_groups
 
@@ -74,24 +73,3 @@ def test_csv_goes_through_the_stock_tool_and_back(source, destination, orders, t
     assert orders in said
     again = migration.snapshot(orders, snapshot=str(file), format="csv")
     assert again["changed"] is False  # the tool has set exactly what stands in the file
-
-
-def test_metadata_is_kept_byte_for_byte(source, destination, orders, tmp_path):
-    metadata = 'a "b"\nc\x00 \N{PARTY POPPER} \\ ' + "x" * 4000
-    commit(source, orders, {(orders, 0): (4, metadata)})
-    migration = Migration(tmp_path / "m", source, destination)
-    migration.snapshot(orders)
-    assert json.loads(migration.snapshot_file.read_text())["entries"][0]["metadata"] == metadata
-
-
-def test_a_group_without_a_name_is_left_out_with_a_note(source, destination, orders, tmp_path):
-    """Brokers keep its commits, and describe it to nobody."""
-    commit(source, orders, {(orders, 0): 4})
-    commit(source, "", {(orders, 0): 3})
-    try:
-        migration = Migration(tmp_path / "m", source, destination)
-        taken = migration.snapshot(groups=[], group_patterns=[f"({orders})?"], via=succeeds)
-        assert [group["name"] for group in taken["groups"]] == [orders]
-        assert taken["note_kinds"] == ["group_unnamed"] and "could not be rolled back" in taken["notes"][0]
-    finally:
-        delete_topic(source, orders)  # nothing else removes what brokers keep for it

@@ -38,16 +38,6 @@ def cluster(shared_clusters):
 ALL = {"rows": RECORDS, "distinct": RECORDS}
 
 
-def test_in_this_process(source, orders, tmp_path):
-    options = {"work_directory": str(tmp_path)}
-    assert Program(source.connection, orders, **options).outcome() == ALL
-    assert not list(tmp_path.iterdir())
-
-
-def test_on_a_standalone_cluster(source, orders, cluster):
-    assert Program(source.connection, orders, master=cluster.url).outcome() == ALL
-
-
 def test_through_a_spark_connect_server(source, orders, shared_clusters):
     with connect_server(shared_clusters / "connect") as url:
         program = Program(source.connection, orders, remote=url)
@@ -163,12 +153,6 @@ def test_workers_without_the_packages_are_told_of(source, orders, cluster, poor_
     assert poor_python in failed["failed"] and "xxhash" in failed["failed"]
 
 
-def test_a_python_that_workers_do_not_have_is_told_of(source, orders, cluster):
-    conf = {"spark.pyspark.python": "/nowhere/bin/python"}
-    failed = Program(source.connection, orders, master=cluster.url, conf=conf).outcome()
-    assert "Spark's workers have no Python /nowhere/bin/python. Set spark.pyspark.python" in failed["failed"]
-
-
 def test_no_pod_is_left_after_a_failure(source, orders, tmp_path, monkeypatch):
     with kubernetes(tmp_path / "spark") as own:
         for name, value in own.variables.items():
@@ -177,13 +161,6 @@ def test_no_pod_is_left_after_a_failure(source, orders, tmp_path, monkeypatch):
         failed = Program(source.connection, orders, master=own.url, conf=conf).outcome()
         assert "Spark's workers have no Python /nowhere/bin/python. Set spark.pyspark.python" in failed["failed"]
         assert list((own.folder / "pods").iterdir()) and objects(own) == []
-
-
-def test_no_java_is_told_in_one_line(source, orders, monkeypatch, tmp_path):
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    failed = Program(source.connection, orders).outcome()
-    assert failed["failed"].startswith("Spark needs Java 17 or newer: there is none in JAVA_HOME, PATH")
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="only root can make a small disk")

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import time
 
 import pytest
 
@@ -12,7 +13,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from testbed import clients
 from tests.support.consumers import member, unconsumed
 from tests.support.modules import Migration, refuses
-from tests.support.numbered import numbered_topic
 from tests.support.replication_tool import copied_topic, copy
 
 
@@ -37,21 +37,6 @@ def test_from_an_older_version(request, destination, topic, tmp_path, version):
     assert unconsumed(destination, topic, topic) == unconsumed(source, topic, topic)
     migration.carefully(topic, migration.roll_back)
     assert topic not in clients.list_groups(destination)
-
-
-@pytest.mark.parametrize("version", ["kafka39", "old"])
-def test_groups_of_an_older_version(request, destination, topic, tmp_path, version):
-    source = request.getfixturevalue(version)
-    numbered_topic(source, topic, 10, partitions=1)
-    assert clients.consume(source, topic, [topic], 4) == 4
-    migration = Migration(tmp_path / "migration", source, destination)
-    found = migration.snapshot(topic)
-    assert found["groups"] == [
-        {"name": topic, "type": {"kafka39": "classic", "old": "unknown"}[version], "partitions": 1}
-    ]
-    assert "the group does not exist" in migration.snapshot(f"{topic}-typo", via=refuses)
-    with member(source, topic, [topic]):
-        assert f"{topic} (Stable)" in migration.snapshot(topic, via=refuses, on_active_group="fail")
 
 
 def test_an_older_version_as_destination(source, old, topic, tmp_path):
@@ -79,7 +64,9 @@ def test_the_coordinator_dies_between_plan_and_commit(source, own_cluster, topic
 
     broker = coordinator(destination, groups[0])
     os.kill(destination.cluster.pids[f"broker-{broker}"], signal.SIGKILL)
+    began = time.monotonic()
     assert migration.commit()["written"] == len(groups)
+    assert time.monotonic() - began < 60
     stand = {number: clients.committed(destination, group) for number, group in enumerate(groups)}
     assert stand == {number: {(topic, 0): (number + 4, "")} for number in range(len(groups))}
     assert migration.commit()["changed"] is False

@@ -123,12 +123,21 @@ def test_a_misspelt_group_hides_no_misspelt_topic(monkeypatch):
         take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.FAIL)
 
 
-@pytest.mark.parametrize("topics", [{"topics": ("clicks",)}, {"topic_patterns": ("click.*",)}])
-def test_a_misspelt_group_pattern_is_named_where_the_topics_of_its_groups_are_missing(monkeypatch, topics):
+@pytest.mark.parametrize(
+    ("topics", "told"),
+    [
+        ({"topics": ("clicks",)}, "clicks"),
+        (
+            {"topic_patterns": ("click.*",)},
+            r"no topic of the selected groups is matched by topic_patterns \['click\.\*'\]",
+        ),
+    ],
+)
+def test_a_misspelt_group_pattern_is_named_where_the_topics_of_its_groups_are_missing(monkeypatch, topics, told):
     cluster = Cluster(monkeypatch, ["billing", "web"], ["billing", "web"])
     cluster.committed = {"web": [TopicPartition("clicks", 0)]}
     with pytest.raises(
-        (InvalidInput, NotFound), match=r"clicks?.*: No group .* is matched by wep.*Correct group_patterns"
+        (InvalidInput, NotFound), match=f"{told}.*: No group .* is matched by wep.*Correct group_patterns"
     ):
         cluster.take(Selection(group_patterns=("billing", "wep.*"), **topics))
 
@@ -222,6 +231,8 @@ def test_what_is_taken_out_of_a_group_has_a_line_with_its_partitions_and_the_opt
         f"mixed mm2-events-4 {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
         f"monitor heartbeats-0 to 2 {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
     )
+    (unnamed,) = (note for note in taken.notes() if note.kind is NoteKind.GROUP_UNNAMED)
+    assert "could not be rolled back" in unnamed.text
 
 
 def test_groups_that_do_not_read_the_chosen_topics_share_one_line(monkeypatch):

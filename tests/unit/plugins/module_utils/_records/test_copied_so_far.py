@@ -117,6 +117,16 @@ def test_without_a_group_only_the_copy_counts():
     assert unplanned == [] and "the record of source offset 100 of orders-0 is missing" in line
 
 
+def test_what_was_there_before_it_was_appended_to_is_left_out_of_account():
+    log, copied = destination_log(None)
+    log = {0: ORIGINALS[107], 1: ORIGINALS[103], **{offset + 2: value for offset, value in log.items()}}
+    appended = dataclasses.replace(copied, begin=2, done=copied.done._replace(next=copied.done.next + 2))
+    assert range_differences(reader(ORIGINALS, 100), reader(log, 0), appended, 100, max(log) + 1) == []
+    log[max(log) + 1] = ORIGINALS[107]
+    (line,) = range_differences(reader(ORIGINALS, 100), reader(log, 0), appended, 100, max(log) + 1)
+    assert "1 record is there more than once or out of order from offset 2 on" in line
+
+
 @pytest.mark.parametrize("new_before, problems", [(None, 0), (150, 1)])
 def test_what_expires_at_the_source_while_it_is_compared_is_left_out(new_before, problems):
     log, copied = destination_log(new_before)
