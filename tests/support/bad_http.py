@@ -52,10 +52,10 @@ class BadServer:
 
 
 def _request(connection: socket.socket) -> bytes:
-    """A request's head and body."""
+    """A request's head and body; who wants to speak TLS sends neither."""
     connection.settimeout(5)
     data = b""
-    while b"\r\n\r\n" not in data and (more := connection.recv(65536)):
+    while b"\r\n\r\n" not in data and not data.startswith(b"\x16") and (more := connection.recv(65536)):
         data += more
     head, _blank, body = data.partition(b"\r\n\r\n")
     lengths = [int(line.split(b":")[1]) for line in head.splitlines() if line.lower().startswith(b"content-length:")]
