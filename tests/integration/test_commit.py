@@ -1,4 +1,4 @@
-"""Commits: what is written, what is left alone, what the receipt says, and that dying half-way harms nothing."""
+"""Commits and rollbacks: what is written, what is left alone, what the receipt says, and what comes back."""
 
 import re
 
