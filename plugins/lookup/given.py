@@ -101,7 +101,7 @@ class LookupModule(LookupBase):
         if what == "names":
             return [first_names(name, NAMED)]
         if what == "beside":
-            return [beside_inventory(path, variables) for path in ([name] if isinstance(name, str) else name)]
+            return [beside_inventory(path, variables) for path in (name if isinstance(name, list) else [name])]
         known = option("known")
         options = (
             role_options(name)

@@ -129,11 +129,6 @@ groups:
       description: What uses the group, as far as its type, its topics or its name tell; null if they do not tell.
       type: str
       sample: null
-    use:
-      description: The same in a word. One of V(application), V(streams), V(sink), V(tool), V(share), V(connect workers) and
-        V(other).
-      type: str
-      sample: application
     state: {description: "State of the group, as Kafka names it.", type: str, sample: Empty}
     members:
       description: Number of members; null if nobody describes them, as for share groups.
@@ -280,7 +275,7 @@ def look(module: Module) -> dict[str, t.Any]:
 
 
 def _row(group: GroupOverview, partitions: bool) -> dict[str, t.Any]:
-    row = {**group.row(), "use": group.use, "clients": [member._asdict() for member in group.members or ()]}
+    row = {**group.row(), "clients": [member._asdict() for member in group.members or ()]}
     if partitions:
         row["committed"] = [
             {

@@ -23,9 +23,10 @@ def inventory_directory(variables: t.Mapping[str, t.Any]) -> str:
     return next(filter(os.path.isabs, others), "")
 
 
-def beside_inventory(path: str, variables: t.Mapping[str, t.Any]) -> str:
+def beside_inventory(path: t.Any, variables: t.Mapping[str, t.Any]) -> str:
     """The path, from the inventory's directory if it is relative; empty if it is.
 
-    Without that directory, from the one in which the command was given.
+    Without that directory, from the one in which the command was given. path: what YAML has read, such as 2026 for a directory.
     """
-    return os.path.join(inventory_directory(variables) or os.getcwd(), os.path.expanduser(path)) if path else ""
+    given = "" if path is None else os.path.expanduser(str(path))
+    return os.path.join(inventory_directory(variables) or os.getcwd(), given) if given else ""

@@ -39,11 +39,11 @@ def signed(connection: Connection) -> tuple[str, float]:
         raise
     except (BotoCoreError, ClientError) as exc:  # neither quotes a secret
         raise _failed(connection, str(exc)) from exc
-    except (
-        Exception
-    ) as exc:  # of the user's files and programs, which botocore lets through: its text may hold a secret
-        why = getattr(exc, "strerror", None)
-        raise _failed(connection, f"{type(exc).__name__}: {why}" if why else type(exc).__name__) from exc
+    except OSError as exc:  # of a file of the user, or of a program that is not there
+        raise _failed(connection, f"{exc.filename}: {exc.strerror}") from exc
+    # Of what a program or a file of the user holds, which botocore lets through: the text may hold a secret.
+    except Exception as exc:
+        raise _failed(connection, type(exc).__name__) from exc
     return token, expires_ms / 1000 - time.time()
 
 

@@ -211,8 +211,30 @@ def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T], plac
     except ValueError as exc:
         why = str(exc)
     except (TypeError, AttributeError):  # in Python's words, which say nothing of the file
-        why = "it is not built as the format says"
+        why = f"{_last_read(row, build)} is not built as the format says"
     raise damaged(kind, path, f"{place}{why}, in {_shown(row)}")
+
+
+class _Watched(dict[str, t.Any]):
+    """An object that remembers which of its members was read last."""
+
+    last = "it"
+
+    def __getitem__(self, name: str) -> t.Any:
+        self.last = name
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: t.Any = None) -> t.Any:
+        self.last = name
+        return super().get(name, default)
+
+
+def _last_read(row: t.Any, build: t.Callable[[t.Any], object]) -> str:
+    """The member at which build(row) fails; "it" where that is not known."""
+    watched = _Watched(row if isinstance(row, dict) else {})
+    with contextlib.suppress(Exception):
+        build(watched)
+    return watched.last if isinstance(row, dict) else "it"
 
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:

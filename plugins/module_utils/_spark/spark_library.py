@@ -82,7 +82,7 @@ def check_home() -> None:
     found = re.findall(r"spark-core_[\d.]+-(\d+\.\d+\.\d+)", cores)
     if not os.access(Path(home, "bin/spark-submit"), os.X_OK):
         what = "has no bin/spark-submit that can be run"
-    elif found and wanted not in found:
+    elif found and found[0].split(".")[:2] != wanted.split(".")[:2]:  # patch releases go together
         what = f"has Spark {found[0]}"
     else:
         return

@@ -331,17 +331,3 @@ def test_the_play_of_the_page_about_waves_starts_no_consumers_at_two_clusters(co
     playbook.write_text(json.dumps([play]))
     played = controller.run(str(playbook), *begin)
     assert bool(played.code) == bool(failing) and re.findall(r"ran ([A-Z][a-z ]+)", played.output) == ran, played.output
-
-
-@pytest.mark.parametrize("named", ["billing,web", ["billing", "web"]], ids=["a text", "a list"])
-def test_an_assessment_compares_the_topics_of_sinks_with_the_destination_whatever_patterns_leave_out(played, named):
-    found = [
-        {"group": "connect-s3", "use": "sink", "partitions": 3},
-        {"group": "connect-idle", "use": "sink", "partitions": 0},
-        {"group": "console-consumer-1", "use": "tool", "partitions": 1},
-        {"group": "billing", "use": "application", "partitions": 1},
-    ]
-    its = {"migration_assessment_groups": named, "__migration_assessment_found": {"groups": found}}
-    task = {"name": "Show", "ansible.builtin.debug": {"msg": "{{ __migration_assessment_compared | join(' ') }}"}}
-    files = [str(ROOT / "roles/migration_assessment/vars/main.yml")]
-    assert '"msg": "billing web connect-s3"' in played(task, vars=its, vars_files=files)

@@ -183,9 +183,9 @@ def config(monkeypatch, path, text):
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        ("credential_process = /nowhere/program s3cret", "FileNotFoundError: No such file or directory"),
+        ("credential_process = /nowhere/program s3cret", "/nowhere/program: No such file or directory"),
         ("credential_process = echo s3cret", "JSONDecodeError"),
-        (f"role_arn = {ROLE}\nweb_identity_token_file = /nowhere", "FileNotFoundError: No such file or directory"),
+        (f"role_arn = {ROLE}\nweb_identity_token_file = /nowhere", "/nowhere: No such file or directory"),
         (
             f"role_arn = {ROLE}\nsource_profile = other\nmfa_serial = arn:aws:iam::111122223333:mfa/me",
             "the role of the profile asks for the code of an MFA device, which nobody can type during a run",
