@@ -44,9 +44,14 @@ class LogFacts:
         return self.log_start > 0 or self.compacted
 
     @property
+    def hidden(self) -> int:
+        """How many offsets an open transaction hides from consumers."""
+        return self.high_watermark - self.end
+
+    @property
     def open_from(self) -> int | None:
         """The last stable offset, where a transaction is open."""
-        return self.end if self.end < self.high_watermark else None
+        return self.end if self.hidden else None
 
 
 @dataclasses.dataclass(slots=True)

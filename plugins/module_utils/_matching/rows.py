@@ -63,9 +63,10 @@ def _nothing_consumed(reader: Reader) -> Decision:
     if expired:
         detail += f"; {chosen.expired_text(expired, each_a_record)}"
         detail += ", and the destination may have some of them" if lost is None else ""
-    if reader.source.length and not reader.destination.length:
-        detail += deleted_records(reader.destination.facts)
-    decision = Decision.exact(NothingConsumed(reader.committed), reader.destination.start, detail=detail)
+    destination = reader.destination
+    if not destination.length and destination.facts.hidden < reader.source.length:  # else, all copies may be hidden
+        detail += deleted_records(destination.facts)
+    decision = Decision.exact(NothingConsumed(reader.committed), destination.start, detail=detail)
     return with_lost(decision, lost, lost_bound(lost, expired, each_a_record))
 
 
@@ -161,36 +162,36 @@ def lags(
     # A later one may be there, and equal to one that is deleted.
     others = "nor any after it that can be told from consumed ones" if deleted else "and none after it"
     wait = "wait for the replication tool" + (" only if it has not copied this record yet" if deleted else "")
+    to_come = anchor - reached
+    hidden = hidden_records(destination.facts, (to_come + 1) // 2)  # the source may have a marker after each record
     return blocked(
         Reason.DESTINATION_LAGS,
-        f"the last consumed record, source offset {anchor}, is not at the destination, {others}{deleted}"
-        f"{hidden_records(destination.facts)}; {wait}, or see "
-        f"the documentation of this reason if it leaves out such records{doubt}",
+        f"the last consumed record, source offset {anchor}, is not at the destination, {others}{deleted}{hidden}; {wait}, or "
+        f"see the documentation of this reason if it leaves out such records{doubt}",
         lossless=lossless,
-        to_come=anchor - reached,
+        to_come=to_come,
     )
 
 
 def deleted_records(destination: LogFacts) -> str:
-    """That the destination has deleted what it had before, a clause; nothing where it has all, or hides some."""
+    """That the destination has deleted what it had before, a clause; nothing where it has all."""
     start = destination.log_start
-    if not start or destination.open_from is not None:
+    if not start:
         return ""
-    begins, gone = ("is empty and starts", "there") if destination.end <= start else ("starts", "before")
+    begins, gone = ("is empty and starts", "there") if destination.high_watermark <= start else ("starts", "before")
     return (
         f"; the destination's log {begins} at offset {start}: retention or DeleteRecords has deleted what was {gone}, which "
         "a replication tool that goes on does not copy again"
     )
 
 
-def hidden_records(destination: LogFacts) -> str:
-    """That a transaction is open at the destination, whose log nobody can read from there on, a clause; nothing without one."""
-    if destination.open_from is None:
+def hidden_records(destination: LogFacts, least: int = 1) -> str:
+    """That nobody can read what an open transaction hides at the destination, a clause; nothing below so many offsets."""
+    if destination.hidden < least:
         return ""
-    hidden = counted(destination.high_watermark - destination.end, "offset")
     return (
-        f"; a transaction is open at the destination from offset {destination.end} on and hides {hidden}: if it does not end, "
-        "abort it with kafka-transactions.sh, and plan again"
+        f"; a transaction that is open at the destination hides {counted(destination.hidden, 'offset')} from {destination.end} "
+        "on, which may be copies of consumed records"
     )
 
 
@@ -263,7 +264,7 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     source, destination, policy = reader.source, reader.destination, question.policy
     is_empty, hidden = _is_empty(destination), hidden_records(destination.facts)
     if is_empty and not hidden:
-        nothing = NothingThere(copies=0, hidden=destination.facts.high_watermark - destination.end, consumed_left=0)
+        nothing = NothingThere(copies=0, hidden=destination.facts.hidden, consumed_left=0)
         return Decision.exact(nothing, destination.end, detail="the destination is empty")
     retention = source.facts.retention_ms
 

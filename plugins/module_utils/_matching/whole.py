@@ -19,7 +19,7 @@ from .between import Between, Located, offset_between
 from .by_count import Why, by_count
 from .certificates import DISTINCT
 from .counting import Logs, LogSet
-from .evidence import Anchor, Decision, LogFacts, Need, Question, Span
+from .evidence import Anchor, Decision, Need, Question, Span
 from .group_count import Copy, GroupCount
 from .log_reader import BudgetSpent, LogReader, NotRead, Reader
 from .lossless import CountedBefore
@@ -208,13 +208,12 @@ def _from_count(reader: Reader, question: Question, count: GroupCount) -> Decisi
         return Decision(
             Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, answer.at_most + copies, detail=detail, **evidence
         )
-    times_changed = not (matching.timestamp or reader.source.facts.is_lossy)
-    to_come = _may_come(answer.to_come, reader.destination.facts, times_changed=times_changed)
+    to_come = _may_come(answer.to_come, times_changed=not (matching.timestamp or reader.source.facts.is_lossy))
     otherwise = _RECOPIED if answer.again else _ORDER_DIFFERS
     return by_count(answer, placed.offset, answer.arrived, to_come, otherwise, **evidence)
 
 
-def _may_come(records: int, destination: LogFacts, *, times_changed: bool) -> Why:
+def _may_come(records: int, *, times_changed: bool) -> Why:
     """That so many consumed records may still come.
 
     times_changed: whether copies have other times than records of which the source has lost none.
@@ -227,7 +226,7 @@ def _may_come(records: int, destination: LogFacts, *, times_changed: bool) -> Wh
         )
     detail = (
         f"{counted(records, 'consumed record')} may still come to the destination: all that says that the "
-        f"replication tool has passed them are {may_be}{rows.hidden_records(destination)}"
+        f"replication tool has passed them are {may_be}"
     )
     return Reason.DESTINATION_LAGS, detail
 
