@@ -197,15 +197,17 @@ def _placed(sources: Sources, count: PartitionCount, destination: LogFacts, poli
         if sources.compacted or count.between.younger:
             return _lost(last + 1, count.unread)
         return _counted(sources, first, answer)
-    if unknown is None and (first is not None or destination.open_from is None):
+    if first is None and unknown is None and sources.incomplete and destination.hidden:
+        decision = _by_policy(sources, count, destination, policy)
+        return dataclasses.replace(decision, detail=decision.detail + rows.hidden_records(destination))
+    if unknown is None:
         return _counted(sources, destination.log_start, answer)
     if sources.compacted:
         return _lost(destination.log_start)
     if first is None and sources.incomplete:
         return _by_policy(sources, count, destination, policy)
     # Before the first copy stands what was there earlier, or what has expired after it was consumed.
-    offset = destination.log_start if first is None or unknown is None or first < unknown else first
-    return _counted(sources, offset, answer)
+    return _counted(sources, first if first is not None and unknown < first else destination.log_start, answer)
 
 
 def _counted(sources: Sources, offset: int, answer: Answer) -> Decision:

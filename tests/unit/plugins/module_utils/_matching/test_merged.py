@@ -170,16 +170,21 @@ def test_consumed_records_that_are_still_to_come_block_and_are_named():
 
 
 @pytest.mark.parametrize(
-    ("start", "offset", "reason"),
+    ("source", "offset"),
     [
-        pytest.param(50, 30, Reason.CAUGHT_UP, id="they may be copies of lost records"),
-        pytest.param(0, 0, None, id="those would be to come"),
+        pytest.param(position(50, 50, retention_ms=1), 30, id="expired"),
+        pytest.param(position(50, **COMPACTED), 0, id="compacted"),
     ],
 )
-def test_a_partition_that_hides_records_is_not_empty(start: int, offset: int, reason: Reason | None):
-    sources, destination = Sources((position(50, start, retention_ms=1),)), LogFacts(0, 30, 100)
-    decision = decide_merged(sources, found(), destination, Policy())
-    assert (decision.offset, decision.reason) == (offset, reason)
+def test_what_a_partition_hides_may_be_copies_of_lost_records(source: Position, offset: int):
+    decision = decide_merged(Sources((source,)), found(), LogFacts(0, 30, 100), Policy())
+    assert told(decision) == (Verdict.SAFE, offset, Reason.CAUGHT_UP, None)
+    assert "open at the destination hides 70 offsets from 30 on, which may be copies of consumed" in decision.detail
+
+
+def test_what_a_partition_hides_is_still_to_come_where_the_source_has_lost_nothing():
+    decision = decide_merged(Sources((position(50),)), found(), LogFacts(0, 30, 100), Policy())
+    assert told(decision) == (Verdict.EXACT, 0, None, 0)
 
 
 @pytest.mark.parametrize("skipping", [{"on_expired": "first_visible"}, {"on_expired": "fail"}, {"on_no_anchor": "end"}])
