@@ -17,10 +17,10 @@ import typing as t
 from .._model.match_on import Key, Matching
 from .._model.records import Record
 from .._model.verdicts import Absent, Reason
-from . import whole
+from . import rows, whole
 from .certificates import FromTheEnd, NothingConsumed
 from .evidence import Decision, Question
-from .log_reader import Doubt, Reader
+from .log_reader import Doubt, LogReader, Reader
 
 NEAR = 512  # offsets from the two places on in which a record that seems to be missing is looked for
 FIRST = 8  # offsets that mostly say that nothing is missing
@@ -103,11 +103,15 @@ def _at_the_start(reader: Reader, question: Question) -> Absent | None:
     if whole.are_small(reader, question):
         return whole.absent_of(reader, whole.count_logs(reader, question))
     source.want(source.start, source.start + FIRST)
-    copies = destination.records(destination.start, destination.start + FIRST)
-    first = source.records(source.start, source.start + FIRST)
-    if not first or not copies or first[0].bare in {record.bare for record in copies}:
+    copies, first = _first(destination, destination.start), _first(source, source.start)
+    if first and first[0].bare in {record.bare for record in copies}:
         return None
     return _by_times(reader, destination.start)
+
+
+def _first(log: LogReader, begin: int) -> list[Record]:
+    """The first visible records from an offset on, of more offsets where only markers, aborted data or gaps come first."""
+    return log.records(begin, begin + FIRST) or log.records(begin, begin + min(NEAR, log.budget))
 
 
 def _by_times(reader: Reader, offset: int) -> Absent | None:
@@ -117,10 +121,16 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
     """
     source, destination, begin = reader.source, reader.destination, _begin(reader)
     matching = Matching(timestamp=True, headers=False)
-    first = source.records(begin, begin + FIRST)
-    place = destination.first_at(first[0].timestamp) if first and first[0].timestamp >= 0 else None
-    copies = [] if place is None else destination.records(place, place + FIRST)
-    if not copies or copies[0].log_append_time:
+    first, last = _first(source, begin), rows.tail(destination)
+    if not last:
+        return None
+    if not first or first[0].timestamp < 0 or last[-1].timestamp < 0 or last[-1].log_append_time:
+        raise Doubt
+    place = destination.first_at(first[0].timestamp)
+    if place is None:  # nothing so young has arrived
+        return None
+    copies = destination.records(place, place + FIRST)
+    if not copies:
         raise Doubt
     source_offset = source.first_at(copies[0].timestamp)
     key = matching.key(copies[0])

@@ -97,7 +97,7 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         return by_policy(reader, question, known.matching, position_of_end(reader, _first_after(context)))
     if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
         last = cut.last_consumed
-        if last is None and not _is_empty(reader.destination):
+        if last is None and tail(reader.destination):
             raise Doubt(_NONE_KNOWN)  # not even that timestamps are kept
         reached = reader.source.start - 1 if last is None else known.consumed_at(last)
         lossless = _lossless(reader, context, known, cut, reached)
@@ -135,7 +135,7 @@ def _doubt_unknown_records(reader: Reader, context: Context) -> None:
 
     They may be copies whose times and headers the replication tool has changed.
     """
-    if context.after and not _is_empty(reader.destination):
+    if context.after and tail(reader.destination):
         raise Doubt(_NONE_KNOWN)
 
 
@@ -262,7 +262,7 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     position: the source offset of the destination's end; what compaction took before it may be at the destination.
     """
     source, destination, policy = reader.source, reader.destination, question.policy
-    is_empty, hidden = _is_empty(destination), hidden_records(destination.facts)
+    is_empty, hidden = not tail(destination), hidden_records(destination.facts)
     if is_empty and not hidden:
         nothing = NothingThere(copies=0, hidden=destination.facts.hidden, consumed_left=0)
         return Decision.exact(nothing, destination.end, detail="the destination is empty")
@@ -284,12 +284,12 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     return decision
 
 
-def _is_empty(log: LogReader) -> bool:
-    """Has the log no visible record? Markers and aborted data are none."""
+def tail(log: LogReader) -> list[Record]:
+    """The last visible records of a log; none where it has no visible one. Markers and aborted data are none."""
     width, measure = TAIL, Measure()
-    while not log.records(log.end - width, log.end):
+    while not (records := log.records(log.end - width, log.end)):
         measure.shrink(log.end - width - log.start)
         if log.end - width <= log.start:
-            return True
+            break
         width *= TAIL
-    return False
+    return records

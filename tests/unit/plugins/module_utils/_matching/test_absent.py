@@ -81,6 +81,17 @@ LONG = {
     "nothing was consumed, stamped records of others come first": (
         0, ALL, log(run(900, 916) + " " + run(0, 590), stamped=True), Verdict.EXACT, None,
     ),
+    "nothing was consumed, aborted data comes first at the source": (
+        0, log(f"{'(x) ' * 8}{run(0, 600)}"), log(run(30, 600), start=30), Verdict.EXACT,
+        Absent(30, 8, exactly=False, deleted_before=30),
+    ),
+    "nothing was consumed, aborted data comes first at the destination": (
+        0, ALL, log(f"{'- ' * 8}{run(30, 600)}"), Verdict.EXACT, Absent(30, 0, exactly=False),
+    ),
+    "nothing was consumed, more aborted data comes first than is looked through": (
+        0, log(f"{'(x) ' * 600}{run(0, 600)}"), log(run(30, 600), start=30), Verdict.EXACT,
+        Absent(30, 600, deleted_before=30),
+    ),
     "expired, and all that is left is still to come": (
         5, log(run(100, 600), start=100), log(run(0, 90)), Verdict.SAFE, None,
     ),
@@ -118,6 +129,22 @@ def test_what_is_absent_from_a_log_that_is_too_long_to_count_is_not_known() -> N
 def test_nothing_was_consumed_and_nothing_is_absent() -> None:
     decision, rounds, records_read = settle(0, ALL, ALL)
     assert (decision.absent, rounds, records_read) == (None, 1, 16)
+
+
+NOTHING_ABSENT = {
+    "the tool lags": (log(run(1000, 2000), start=1000), log(run(0, 600)), 24),
+    "the tool lags, and aborted data is last": (log(run(1000, 2000), start=1000), log(run(0, 600) + " -" * 8), 72),
+    "aborted data comes first at the source": (log(f"{'(x) ' * 8}{run(0, 600)}"), ALL, 512),
+    "aborted data comes first at the destination": (ALL, log(f"{'- ' * 8}{run(0, 600)}"), 512),
+    "the destination has only aborted data": (ALL, log("- " * 20), 8),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_ABSENT)
+def test_nothing_was_consumed_and_few_readings_show_that_nothing_is_absent(name: str) -> None:
+    source, destination, few = NOTHING_ABSENT[name]
+    decision, _rounds, records_read = settle(0, source, destination)
+    assert (decision.verdict, decision.absent, records_read) == (Verdict.EXACT, None, few)
 
 
 class TestDeleted:
