@@ -48,7 +48,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     has_scratch = params["scratch"] is not None and params["scratch"].endswith(SCRATCH)
     folder = files.absolute(params["directory"])
     run = lease_of_run(params).run
-    made = functools.partial(run_record_of, module, outcome, time.time())
+    made = functools.cache(functools.partial(run_record_of, module, outcome, time.time()))
     said = [NOTHING_WRITTEN] if outcome.failed and outcome.has_written_nothing else []
     report: dict[str, t.Any] = _NO_REPORT
     kept = Kept(None)

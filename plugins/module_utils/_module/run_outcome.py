@@ -144,12 +144,15 @@ class RunOutcome:
 
         A group that was migrated earlier, and has consumed since, has none. With them, the groups that are astray.
         """
+        names = {group: visible_name(group) for group in self.committed.get("kept_groups", ())}
+        wanted = frozenset(names.values())
         lines = values_by_key(
-            (line[: end.start()], line)
+            (name, line)
             for line in self.committed.get("left_out", ())
             for end in _NAME_ENDS.finditer(line)
+            if (name := line[: end.start()]) in wanted
         )
-        kept = {group: lines.get(visible_name(group), []) for group in self.committed.get("kept_groups", ())}
+        kept = {group: lines.get(name, []) for group, name in names.items()}
         return kept | {group: [self._astray_line(visible_name(group))] for group in self.astray}
 
     @property

@@ -1,6 +1,7 @@
 """What a run has come to, by the results of its modules."""
 
 import time
+import tracemalloc
 
 import pytest
 
@@ -84,6 +85,17 @@ def test_the_end_of_a_run_of_10_000_groups_takes_no_time_for_pairs_of_them():
     begun = time.process_time()
     assert (len(outcome.may_start), len(outcome.left_alone)) == (9_999, 10_000)
     assert time.process_time() - begun < 2
+
+
+def test_the_lines_of_left_alone_groups_need_no_memory_for_each_of_their_words():
+    lines = [f"billing orders-{number}: {'kept at offset 99 instead of 46 ' * 4}" for number in range(5_000)]
+    outcome = RunOutcome({"commit": {"kept_groups": ["billing"], "left_out": lines}})
+    tracemalloc.start()
+    try:
+        assert len(outcome.left_alone["billing"]) == 5_000
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_run_is_recorded_in_numbers_alone():
