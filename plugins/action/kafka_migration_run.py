@@ -12,6 +12,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.yaml import yaml_load
 
 from ..module_utils._migration.processes import process_namespace, start_ticks, started
+from ..module_utils._model.history import ROUND_PHASES
 from ..plugin_utils._option_names import OptionNamesActionModule
 from ..plugin_utils._results import results_of
 
@@ -20,6 +21,8 @@ _NEWS = frozenset(
     {"role", "phase", "source", "destination", "directory", "dry_run", "digest", "verdicts", "written", "summary"}
 )
 _NEWS |= {"left_out", "may_start", "still_written", "failure"}
+# What a round that fails says of its plan and its commit if it has come to none.
+_NONE_OF_ITS_OWN = {"digest": None, "verdicts": {}, "written": 0, "summary": []}
 
 
 class ActionModule(OptionNamesActionModule):
@@ -52,7 +55,21 @@ class ActionModule(OptionNamesActionModule):
         closes = has_ended and self._templar.template((task_vars or {}).get("__common_closes", False))
         if has_ended and isinstance(before, dict) and (closes or not result.get("has_news")):
             result |= {name: before[name] for name in _NEWS if name in before}
+        elif has_ended and isinstance(before, dict):
+            result |= _of_rounds_before(result, before)
         return result
+
+
+def _of_rounds_before(result: dict[str, t.Any], before: dict[str, t.Any]) -> dict[str, t.Any]:
+    """What handlers that a good round has notified read of its plan and its commit once a later round has failed.
+
+    before: what they would read without that failure, maybe of another run.
+    """
+    is_failed_round = result.get("phase") in ROUND_PHASES and result.get("failure") is not None
+    if not is_failed_round or any(result.get(name) != before.get(name) for name in ("role", "phase", "directory")):
+        return {}
+    lacking = (name for name, nothing in _NONE_OF_ITS_OWN.items() if result.get(name) == nothing)
+    return {name: before[name] for name in lacking if name in before}
 
 
 def _refuse_keyword(*, dry: bool, called: bool) -> None:

@@ -125,3 +125,26 @@ def test_a_run_without_news_leaves_to_handlers_what_the_last_one_with_news_has_d
     result = action.run(task_vars={"streamshift_kafka_run": before, "__common_closes": closes})
     assert (result["written"], result["said"]) == (written, ["Report: new"])
     assert result["verification_failed"] is False
+
+
+ROUND = {"role": "mirror_maker_group_sync", "phase": "sync", "directory": "/srv/kafka", "has_news": True}
+GOOD = {**ROUND, "failure": None, "digest": "4b8", "verdicts": {"exact": 3}, "written": 3, "summary": ["3 changed"]}
+STOPPED = {**ROUND, "failure": {"msg": "no broker answers"}, "may_start": [], "left_out": []}
+EMPTY = {"digest": None, "verdicts": {}, "written": 0, "summary": []}
+
+
+@pytest.mark.parametrize(
+    ("own", "before", "told"),
+    [
+        ({}, GOOD, ("4b8", {"exact": 3}, 3, ["3 changed"])),
+        ({"digest": "5c9", "verdicts": {"safe": 1}, "summary": ["1 safe"]}, GOOD, ("5c9", {"safe": 1}, 3, ["1 safe"])),
+        ({"written": None}, GOOD, ("4b8", {"exact": 3}, None, ["3 changed"])),  # half-way, nobody knows
+        ({}, {**GOOD, "directory": "/srv/other"}, (None, {}, 0, [])),
+        ({"phase": "migrate"}, {**GOOD, "phase": "migrate"}, (None, {}, 0, [])),
+    ],
+)
+def test_a_round_that_fails_leaves_to_handlers_what_good_ones_have_planned_and_written(monkeypatch, own, before, told):
+    action = action_of_the_collection(monkeypatch, {**STOPPED, **EMPTY, **own}, args={"state": "ended"})
+    result = action.run(task_vars={"streamshift_kafka_run": before})
+    assert tuple(result[name] for name in EMPTY) == told
+    assert result["failure"] == {"msg": "no broker answers"}
