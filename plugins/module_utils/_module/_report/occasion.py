@@ -15,13 +15,14 @@ from .recorded import SelectionLists, has_groups
 
 
 class _Role(t.NamedTuple):
-    """A role that ends with a report. playbook: for all phases but a rollback. applies: it has a phase apply.
+    """A role that ends with a report. playbook: for all phases but a rollback. phase: the default one. applies: it has apply.
 
     needing_more: the phases that need new names of groups, or the offsets of a reset, which no report knows; nor does it know
     the names that a return is asked for by.
     """
 
     playbook: str
+    phase: str = "migrate"
     applies: bool = False
     in_one_cluster: bool = False
     needing_more: tuple[str, ...] = ()
@@ -32,7 +33,7 @@ _ROLES = {
     "group_clone": _Role("clone_groups", applies=True, in_one_cluster=True, needing_more=("clone", "plan", "apply")),
     "group_migration": _Role("migrate_groups", applies=True),
     "group_reset": _Role("reset_groups", applies=True, in_one_cluster=True, needing_more=("reset", "plan")),
-    "mirror_maker_group_sync": _Role("sync_mirror_maker_groups"),
+    "mirror_maker_group_sync": _Role("sync_mirror_maker_groups", phase="sync"),
 }
 
 
@@ -167,11 +168,11 @@ class Occasion:
         """The command that does what a rollback has undone, empty where the report does not know all that the role needs."""
         if self.returns or self._role.needing_more or not has_groups(self.selection):
             return ""
-        return self._command(self._role.playbook)
+        return self._command(self._role.playbook, phase=self._role.phase)
 
     def command_back(self) -> str:
         """The command that rolls back, empty where the role is not known."""
-        return self._command("rollback")
+        return self._command("rollback", phase="rollback")
 
     @property
     def _role(self) -> _Role:
@@ -187,7 +188,7 @@ class Occasion:
         file = ""
         text = self._variables(given | {option: list(chosen) for option, chosen in self.selection.items()})
         if len(text.encode(errors="surrogatepass")) > _MOST_BYTES:
-            # The file comes first: of a variable that is given twice, Ansible takes the last value.
+            # The file comes first: of a variable that is given twice, such as the phase, Ansible takes the last value.
             file, text = f" -e @{_VARIABLES_FILE}", self._variables(given)
         return f"ansible-playbook streamshift.kafka.{playbook} -i inventory.yml{file} \\\n  -e {shlex.quote(text)}"
 

@@ -279,11 +279,10 @@ def test_a_command_with_many_groups_can_be_run():
     story = told(texts_of(ENTRIES[:2], committed=True), selection={"groups": groups, "topics": ["orders"]})
     command = shlex.split(story.way_back_command)
     assert "@file-of-variables-of-that-run.yml" in command
-    assert json.loads(command[-1]).keys() == {
-        "group_migration_source",
-        "group_migration_destination",
-        "group_migration_directory",
-    }
+    given = json.loads(command[-1])
+    # The file may set another phase.
+    assert given.pop("group_migration_phase") == "rollback"
+    assert given.keys() == {"group_migration_source", "group_migration_destination", "group_migration_directory"}
     assert dict(story.facts)["Groups"].endswith("team-99.service-consumer and 5,900 more")
 
 
@@ -401,7 +400,10 @@ def test_after_a_rollback_the_way_back_is_the_playbook_of_the_migration():
         "To commit offsets for these groups again, run streamshift.kafka.migrate_groups with all variables of that run:"
     )
     assert "streamshift.kafka.migrate_groups" in story.way_back_command and '["billing"]' in story.way_back_command
-    assert "phase" not in story.way_back_command
+    # A file with the variables of that run may set the phase of the rollback.
+    assert '"group_migration_phase": "migrate"' in story.way_back_command
+    synced = told(texts, ROLLBACK, role="mirror_maker_group_sync")
+    assert '"mirror_maker_group_sync_phase": "sync"' in synced.way_back_command
     # What the role needs besides is not known, or which groups these were.
     for other in ({"role": "group_clone", "source": "cloud"}, {"selection": {}}, {"role": ""}):
         story = told(texts, ROLLBACK, **other)
