@@ -347,7 +347,9 @@ def look(module: Module) -> dict[str, t.Any]:
     )
     groups = use_case.look_until_started(look_once, params["wait_for_start"], params["wait_for_groups"])
     rows = tuple(status.group_row(group) for group in groups)
-    written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, last.now, rows)
+    # A cut-over is no round, and may fail after this.
+    good = last.now if params["phase"] == status.ROUNDS else last.last_good
+    written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, good, rows)
     write_status(module, written.after(last.rounds), os.path.dirname(params["plan"]))
     return {
         "changed": False,

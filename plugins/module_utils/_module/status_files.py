@@ -49,6 +49,11 @@ class LastStatus:
         return self.status.ready_since if self.status is not None else {}
 
     @property
+    def last_good(self) -> float | None:
+        """When the last round ended that did not fail, as Unix time."""
+        return self.status.last_good if self.status is not None else None
+
+    @property
     def rounds(self) -> tuple[file.GroupRounds, ...]:
         """What is known of groups by earlier rounds."""
         return self.status.rounds if self.status is not None else ()
@@ -94,10 +99,8 @@ def write_failure(module: Module, phase: str, reason: str, changed: int) -> list
     try:
         check_status_paths(params)
         last = last_status(params["status"], params["started"])
-        good, rows = (last.status.last_good, last.status.groups) if last.status is not None else (None, ())
-        if good is not None and good >= last.started:  # a step of this round has said so before another one failed
-            good = None
-        made = file.Status(phase, last.started, last.now, changed, reason, good, rows)
+        rows = last.status.groups if last.status is not None else ()
+        made = file.Status(phase, last.started, last.now, changed, reason, last.last_good, rows)
         written = _written(params["directory"], last) if phase == file.ROUNDS else []
         write_status(module, made.with_rounds((*last.rounds, *written)), params["directory"])
     except MigrationError as exc:

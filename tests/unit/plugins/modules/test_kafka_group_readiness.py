@@ -71,6 +71,18 @@ def test_the_status_and_the_metrics_say_what_the_result_says(look, tmp_path):
     assert (tmp_path / "status.json").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_cut_over_is_no_good_round_and_hides_none_because_it_may_fail_after_its_look(look, tmp_path):
+    def last_good():
+        return json.loads((tmp_path / "status.json").read_text())["last_good"]
+
+    look(phase="cut_over")
+    assert last_good() is None
+    look(phase="sync")
+    good = last_good()
+    look(phase="cut_over")
+    assert last_good() == good > 0
+
+
 def test_check_mode_writes_nothing(look, tmp_path):
     assert look(check=True)["not_ready"] == []
     assert not (tmp_path / "status.json").exists()

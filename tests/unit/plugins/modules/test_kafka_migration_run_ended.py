@@ -375,15 +375,18 @@ def test_a_round_that_fails_leaves_its_reason_in_the_status_and_in_the_metrics(k
     assert 'migration="migration"' in (home / "kafka.prom").read_text()
 
 
-def test_a_cut_over_that_fails_after_its_last_look_is_no_good_round_and_says_what_it_has_committed(keep, home, known):
-    known.write_text(status.to_json(status.Status("cut_over", 4.0, 9.0, 66, None, 9.0)))
+def test_a_cut_over_that_fails_after_its_last_look_leaves_the_last_good_round_and_says_what_it_has_committed(
+    keep, home, known
+):
+    known.write_text(status.to_json(status.Status("cut_over", 4.0, 9.0, 66, None, 2.0)))
     results = {"commit": {"changed": True, "written": 66}, "refused": {"failed": True, "msg": "fraud: moved"}}
     its = {"status": str(known), "metrics": str(home / "kafka.prom"), "started": 4.0}
     assert keep("cut_over", results=results, **its)["notes"] == []
     told = json.loads(known.read_text())
-    assert (told["failure"], told["changed"], told["last_good"]) == ("fraud: moved", 66, None)
+    assert (told["failure"], told["changed"], told["last_good"]) == ("fraud: moved", 66, 2.0)
     metrics = (home / "kafka.prom").read_text()
-    assert 'last_round_changed_offsets{migration="migration"} 66' in metrics and "last_good_round" not in metrics
+    assert 'last_round_changed_offsets{migration="migration"} 66' in metrics
+    assert 'last_good_round_timestamp_seconds{migration="migration"} 2' in metrics
 
 
 @pytest.mark.parametrize(
