@@ -16,6 +16,7 @@ from sandbox_processes import Process, alive
 from sandbox_settings import write_private
 
 STATE = "cluster.json"
+_TRUE = ("true", "yes", "on", "y", "t", "1")  # as Ansible reads them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +36,12 @@ class Wanted:
         # Texts, as properties files and cluster.json have them; YAML reads some of them as numbers.
         object.__setattr__(self, "name", str(self.name))
         for each in ("settings", "users"):
-            texts = {str(key): str(value) for key, value in getattr(self, each).items()}
+            given = getattr(self, each) or {}
+            texts = {str(key): "" if value is None else str(value) for key, value in given.items()}
             object.__setattr__(self, each, texts)
+        # An argument spec of a role accepts texts in place of these, and leaves them as they are.
+        object.__setattr__(self, "secured", str(self.secured).lower() in _TRUE)
+        object.__setattr__(self, "nodes", {"1": 1, "3": 3}.get(str(self.nodes), self.nodes))
         for wrong in self._mistakes():
             raise SandboxError(f"{self.name}: {wrong}")
 
@@ -56,7 +61,7 @@ class Wanted:
         if not all(re.fullmatch(r"\w+", user) for user in self.users):
             yield "the name of a user holds letters, digits and underscores only"
         if not all(re.fullmatch(r"[\w.~-]+", password) for password in self.users.values()):
-            yield "the password of a user holds letters, digits and . _ ~ - only"
+            yield "the password of a user is not empty, and holds letters, digits and . _ ~ - only"
 
     @property
     def has_zookeeper(self) -> bool:

@@ -25,6 +25,8 @@ from sandbox_processes import cause, free_ports
         ({"users": {"erna": "secret"}}, "only a secured cluster has users"),
         ({"secured": True, "users": {"er na": "secret"}}, "name of a user"),
         ({"secured": True, "users": {"erna": 'se"cret'}}, "password of a user"),
+        ({"secured": True, "users": {"erna": None}}, "password of a user is not empty"),
+        ({"secured": "false", "users": {"erna": "secret"}}, "only a secured cluster has users"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, refusal):
@@ -65,7 +67,14 @@ def test_a_start_that_was_killed_and_a_damaged_file_hinder_nobody(tmp_path):
 def test_names_settings_and_passwords_are_texts_as_in_the_file():
     assert Wanted(2026).name == "2026"
     assert Wanted("one", settings={"num.partitions": 3}).settings == {"num.partitions": "3"}
+    assert Wanted("one", settings={"sasl.jaas.config": None}, users=None).settings == {"sasl.jaas.config": ""}
     assert Wanted("one", secured=True, users={"alice": 12345}).users == {"alice": "12345"}
+
+
+@pytest.mark.parametrize(("given", "meant"), [("no", False), ("Yes", True), (1, True), (None, False), (True, True)])
+def test_what_a_variable_makes_a_text_of_is_read_as_ansible_reads_it(given, meant):
+    wanted = Wanted("one", nodes="3", secured=given)
+    assert (wanted.nodes, wanted.secured) == (3, meant)
 
 
 def java_of(folder, version):
