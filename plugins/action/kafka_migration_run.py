@@ -22,7 +22,7 @@ _NEWS = frozenset(
 )
 _NEWS |= {"left_out", "may_start", "still_written", "failure"}
 # What a round that fails says of its plan and its commit if it has come to none.
-_NONE_OF_ITS_OWN = {"digest": None, "verdicts": {}, "written": 0, "summary": []}
+_NONE_OF_ITS_OWN: dict[str, t.Any] = {"digest": None, "verdicts": {}, "written": 0, "summary": []}
 
 
 class ActionModule(OptionNamesActionModule):

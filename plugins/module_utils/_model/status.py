@@ -31,7 +31,8 @@ class GroupRounds(t.NamedTuple):
 @dataclasses.dataclass(frozen=True, slots=True)
 class Status:
     """The last round. started and ended: Unix time in seconds; last_good: when the last round that did not fail ended.
-    A cut-over is none.
+
+    A cut-over is no round for last_good.
 
     phase: of the role. changed: offsets that were written. failure: why the round has failed, None for a good one. groups: rows
     of the file, one a group, which a failed round takes over from the one before. rounds: of all groups of the directory.
