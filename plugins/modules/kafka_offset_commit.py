@@ -291,12 +291,18 @@ stands:
   sample: 12
 may_start:
   description: Names of the groups that have all planned offsets after this task, or have consumed since, so that their
-    consumers may start. A group
-    with a blocked partition, in RV(kept_groups) or in RV(active_groups) is not among them. Empty with O(state=rolled_back).
+    consumers may start. A group with a partition that is blocked, or that O(on_missing_entry) leaves out, and those in
+    RV(kept_groups) or RV(active_groups) are not among them. Empty with O(state=rolled_back).
   returned: success
   type: list
   elements: str
   sample: [billing]
+may_not_start:
+  description: How many groups of O(plan) and O(snapshot) are not in RV(may_start), because something of theirs is blocked or
+    left out. 0 with O(state=rolled_back).
+  returned: success
+  type: int
+  sample: 0
 blocked:
   description: One line for each group-partition that is blocked in the plan, and that O(on_blocked) leaves out.
   returned: success
@@ -492,20 +498,21 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             standing = outcome.standing(made.entries)
             costs = summaries.costs(made, standing, outcome.after, verified.absent)
             standing_count = len(standing) + len(outcome.going_on)
-            may_start = outcome.may_start(made.entries)
+            may_start, waiting = outcome.may_start(made.entries), outcome.may_not_start(made.entries)
         else:
             recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
             returned = _returned(recorded, path)
             selection, notes = to_undo(selection, recorded, path)
             gone = _gone(params["removed"])
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer, returned, gone)
-            standing_count, may_start = None, []
+            standing_count, may_start, waiting = None, [], frozenset()
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
         "receipt": path if outcome.set or os.path.exists(path) else None,
         "stands": standing_count,
         "may_start": may_start,
+        "may_not_start": len(waiting),
         **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, costs),
         **module.warned([*notes, *outcome.notes]),
     }

@@ -15,6 +15,7 @@ from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnMissingEntry
 from ..._model.progress import are, counted, first_names, first_of
+from ..._model.receipt import Key
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
@@ -22,11 +23,11 @@ from ..._model.snapshot import Snapshot
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
 
 
-def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntry) -> list[str]:
+def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntry) -> dict[Key, str]:
     """Raise Refused unless the plan was made from exactly this snapshot and has an entry for everything in it.
 
     :param on_missing_entry: fail, or skip, which leaves out what the plan has no entry for.
-    Returns a line for each commit of the snapshot that is left out so.
+    Returns a line for each commit of the snapshot that is left out so, by its names at the source.
     """
     difference = plan.source_identity.difference(snapshot.identity)
     if difference is not None:
@@ -48,11 +49,11 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
         )
     _check_unedited(planned, taken)
     _check_names(plan)
-    missing = [f"{group} {partition}" for group, partition in sorted(taken.keys() - planned.keys())]
+    missing = {key: f"{key[0]} {key[1]}" for key in sorted(taken.keys() - planned.keys())}
     if missing and on_missing_entry == OnMissingEntry.FAIL:
         raise Refused(
             f"the plan has no entry for {counted(len(missing), 'commit')} of the snapshot that it was made from: "
-            f"{first_of(missing)}",
+            f"{first_of(list(missing.values()))}",
             why="somebody has removed lines of the plan; without an offset, a consumer would start by its auto.offset.reset",
             remedy=ways(
                 ("", "plan again"),
@@ -60,7 +61,8 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             ),
             kind=FailureKind.ENTRY_MISSING,
         )
-    return [f"{name}: no entry in the plan: left out{because_of('on_missing_entry', 'skip')}" for name in missing]
+    why = f"no entry in the plan: left out{because_of('on_missing_entry', 'skip')}"
+    return {key: f"{name}: {why}" for key, name in missing.items()}
 
 
 def _check_unedited(planned: _Positions, taken: _Positions) -> None:

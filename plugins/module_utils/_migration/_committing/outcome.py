@@ -50,10 +50,10 @@ class CommitOutcome:
     going_on: a line for each group-partition that was migrated earlier and has consumed since.
     unmoved: one line for each reason why a rollback restores nothing of groups.
     kept_groups: groups of which a policy leaves an offset alone, or that are left out because they are
-    in use at the source. active_groups: groups that are left
-    out because they are in use at the destination, and for which the plan has other offsets than they have, or that a rollback
-    would change. still_written:
-    topics of the source that have grown at the last look.
+    in use at the source. lacking: groups of which the plan has no entry for a commit of the snapshot.
+    active_groups: groups that are left out because they are in use at the destination, and for which the plan has other
+    offsets than they have, or that a rollback would change. still_written: topics of the source that have grown at the last
+    look.
     """
 
     before: dict[Key, Target]
@@ -65,6 +65,7 @@ class CommitOutcome:
     active_groups: list[str] = dataclasses.field(default_factory=list)
     unmoved: list[str] = dataclasses.field(default_factory=list)
     kept_groups: list[str] = dataclasses.field(default_factory=list)
+    lacking: frozenset[str] = frozenset()
     going_on: t.Mapping[Key, str] = dataclasses.field(default_factory=dict)
     still_written: list[StillWritten] = dataclasses.field(default_factory=list)
 
@@ -76,18 +77,21 @@ class CommitOutcome:
             if entry.offset is not None and same_commit(self.after.get(entry.key), entry.target)
         ]
 
-    def may_start(self, entries: t.Iterable[PlanEntry]) -> list[str]:
+    def may_start(self, entries: t.Collection[PlanEntry]) -> list[str]:
         """The groups of these entries that have all of their offsets now, or have consumed since, by name."""
-        groups: dict[str, bool] = {}
-        left_alone = {*self.kept_groups, *self.active_groups}
-        for entry in entries:
-            now = self.after.get(entry.key)
-            is_set = entry.key in self.going_on or (
-                now is not None and entry.offset is not None and now.offset >= entry.offset
-            )
-            is_unused = entry.offset is None and entry.verdict is Verdict.UNCOMMITTED
-            groups[entry.group] = groups.get(entry.group, True) and (is_set or is_unused)
-        return sorted(group for group, is_right in groups.items() if is_right and group not in left_alone)
+        return sorted({entry.group for entry in entries} - self.may_not_start(entries))
+
+    def may_not_start(self, entries: t.Iterable[PlanEntry]) -> frozenset[str]:
+        """The groups of which something is blocked or left out: without an offset, consumers start by auto.offset.reset."""
+        unset = frozenset(entry.group for entry in entries if not self._is_settled(entry))
+        return unset.union(self.lacking, self.kept_groups, self.active_groups)
+
+    def _is_settled(self, entry: PlanEntry) -> bool:
+        """Whether the group has this offset now, or has consumed since, or has never used the partition."""
+        if entry.offset is None:
+            return entry.verdict is Verdict.UNCOMMITTED or entry.key in self.going_on
+        now = self.after.get(entry.key)
+        return entry.key in self.going_on or (now is not None and now.offset >= entry.offset)
 
 
 def outcome_of(

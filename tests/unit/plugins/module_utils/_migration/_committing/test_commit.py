@@ -154,6 +154,7 @@ def test_what_a_verification_objects_to_is_never_written(cluster):
     assert (cluster.done, cluster.groups) == ([], BEFORE)
     skip = dataclasses.replace(REWIND, on_blocked="skip_group")
     outcome = commit(PLAN, None, CLOUD, skip, cluster.save, objections=wrong)
+    assert (outcome.may_start(PLAN.entries), outcome.may_not_start(PLAN.entries)) == (["shipping"], {"billing"})
     assert set(outcome.set) == {("shipping", P0)}
     assert cluster.groups == {**BEFORE, "shipping": {P0: CommittedOffset(40)}}
 
@@ -1107,6 +1108,24 @@ def test_a_plan_is_applied_only_while_the_source_stands_where_it_stood(cluster):
     snapshot = Snapshot("onprem-id", (), tuple(entries))
     commit(dataclasses.replace(PLAN, snapshot=snapshot.digest()), None, CLOUD, REWIND, cluster.save, snapshot)
     assert cluster.groups == AFTER
+
+
+def test_a_group_whose_line_somebody_has_removed_from_the_plan_may_not_start(cluster):
+    """Without an offset, a consumer of this partition would start by auto.offset.reset."""
+    entries = (
+        *(
+            entry(group, P0, 40, None, origin=old)
+            for group, old in (("new-billing", "billing"), ("shipping", "shipping"))
+        ),
+    )
+    taken = [("billing", P0), ("billing", P1), ("gone", P0), ("shipping", P0)]
+    commits = tuple(SnapshotEntry(group, at, CommittedOffset(7)) for group, at in taken)
+    snapshot = Snapshot("onprem-id", (), commits)
+    plan = dataclasses.replace(PLAN, entries=entries, snapshot=snapshot.digest())
+    skip = dataclasses.replace(REWIND, on_missing_entry="skip")
+    outcome = commit(plan, None, CLOUD, skip, cluster.save, snapshot)
+    assert outcome.may_start(entries) == ["shipping"]
+    assert outcome.may_not_start(entries) == {"new-billing", "gone"}
 
 
 RENEW = dataclasses.replace(REWIND, on_expiring="renew")

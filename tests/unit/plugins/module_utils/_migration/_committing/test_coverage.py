@@ -42,7 +42,7 @@ PLAN = plan_of(SNAPSHOT, OFFSETS)
 
 
 def test_a_plan_with_an_entry_for_everything_leaves_nothing_out():
-    assert check_covers(PLAN, SNAPSHOT, "fail") == []
+    assert check_covers(PLAN, SNAPSHOT, "fail") == {}
 
 
 def test_removed_lines_are_named_and_refused():
@@ -57,15 +57,18 @@ def test_removed_lines_are_named_and_refused():
 
 def test_removed_lines_are_left_out_where_that_is_asked_for():
     torn = dataclasses.replace(PLAN, entries=PLAN.entries[:2])
-    assert check_covers(torn, SNAPSHOT, "skip") == [
-        "fraud clicks-0: no entry in the plan: left out (on_missing_entry: skip)"
-    ]
+    assert check_covers(torn, SNAPSHOT, "skip") == {
+        (
+            "fraud",
+            TopicPartition("clicks", 0),
+        ): "fraud clicks-0: no entry in the plan: left out (on_missing_entry: skip)"
+    }
 
 
 def test_partitions_without_a_commit_may_be_planned_as_well():
     at = TopicPartition("orders", 2)
     more = PlanEntry("new-billing", at, None, Verdict.UNCOMMITTED, (SourcePosition("billing", at, None),))
-    assert check_covers(dataclasses.replace(PLAN, entries=(*PLAN.entries, more)), SNAPSHOT, "fail") == []
+    assert check_covers(dataclasses.replace(PLAN, entries=(*PLAN.entries, more)), SNAPSHOT, "fail") == {}
 
 
 @pytest.mark.parametrize("on_missing_entry", ["fail", "skip"])
@@ -141,8 +144,8 @@ def test_one_line_that_was_given_another_group_is_refused(number):
 def test_a_group_that_becomes_several_may_lack_a_removed_line():
     copies = tuple(dataclasses.replace(entry, group="copy") for entry in PLAN.entries)
     whole = dataclasses.replace(PLAN, entries=(*PLAN.entries, *copies))
-    assert check_covers(whole, SNAPSHOT, "fail") == []
-    assert check_covers(dataclasses.replace(whole, entries=whole.entries[1:]), SNAPSHOT, "skip") == []
+    assert check_covers(whole, SNAPSHOT, "fail") == {}
+    assert check_covers(dataclasses.replace(whole, entries=whole.entries[1:]), SNAPSHOT, "skip") == {}
 
 
 @pytest.mark.parametrize(
