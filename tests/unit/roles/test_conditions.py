@@ -152,7 +152,7 @@ def test_a_play_that_ignores_errors_rolls_no_new_group_back_whose_old_one_has_no
     ],
 )
 def test_a_cut_over_names_the_groups_whose_consumers_may_start(controller, words, has_failed, moved):
-    groups = {"billing": (0, {}), "late": (1, {}), "blocked": (0, {"blocked": 1}), "kept": (0, {}), "in_use": (0, {})}
+    groups = {"billing": (0, {}), "late": (1, {}), "blocked": (0, {"blocked": 1}), "kept": (0, {}), "objected": (0, {})}
     its = {
         "__common_readiness": {
             "readiness": [
@@ -160,7 +160,7 @@ def test_a_cut_over_names_the_groups_whose_consumers_may_start(controller, words
                 for name, (count, verdicts) in groups.items()
             ]
         },
-        "__common_commit": {"kept_groups": ["kept"], "active_groups": ["in_use"]},
+        "__common_commit": {"may_start": ["billing", "late"]},
         "__common_failed": has_failed,
         **yaml.safe_load((ROOT / "roles/common/tasks/cut_over.yml").read_text())[0]["vars"],
     }
