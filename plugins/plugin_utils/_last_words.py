@@ -129,23 +129,30 @@ class LastWords:
     def _next_of_commit(self) -> str:
         committed = self.run.committed
         leaves_out = bool(committed.get("blocked") or committed.get("left_out") or self.left_out())
-        if leaves_out and not {*committed.get("may_start", ())}.difference(self.run.astray):
-            return "look at what is left out, and run the same command again."
+        if leaves_out and not self.run.standing:
+            return f"look at what is left out, and {self._again()}.{self._until_then()}"
         first = "look at what is left out. Then start" if leaves_out else "start"
         where, options = "", self.variables["_common_plan_options"]
         if "group_map" in options and not options.get("restores"):
             where = self.run.at_destination or " with the new names"
-        but = ", but not those of groups that are blocked or left out" if self._leaves_groups_out() else ""
+        but = ", but not those of groups that are blocked or left out" if self.run.may_not_start else ""
         back = f" To roll back, stop them, and run {self.command_back()[0]}." if committed.get("receipt") else ""
         # It cannot know whether the last run was stopped before it had compared what it has written.
         again = ", because nothing is left to write. If the last run was stopped before its end, run it again first"
         return f"{first} the consumers{where}{but}{again if self.run.dry_run and not leaves_out else ''}.{back}"
 
-    def _leaves_groups_out(self) -> bool:
-        """Whether there are groups whose consumers must not start: what else is left out stops no group."""
-        committed = self.run.committed
-        parts = (committed.get(name) for name in ("blocked", "kept_groups", "active_groups"))
-        return any(parts) or bool(self.left_out())
+    def _again(self) -> str:
+        """How what is left out is done later. Applying a plan again makes no other one."""
+        if self.run.phase != "apply":
+            return "run the same command again"
+        return f"plan again: run the same command with {self._given(phase='plan')} and without {self._role}_plan_digest"
+
+    def _until_then(self) -> str:
+        """What else there is to say where no group has all of its offsets, but some of them are committed."""
+        if not self.run.committed.get("stands"):
+            return ""
+        back = f" To roll back, run {self.command_back()[0]}." if self.run.committed.get("receipt") else ""
+        return f" Until what is left out is decided about, do not start consumers{self.run.at_destination}.{back}"
 
     @property
     def _role(self) -> str:

@@ -119,10 +119,18 @@ class RunOutcome:
     @property
     def may_start(self) -> list[str]:
         """The groups whose consumers may start: rounds and plans start none, nor does a run of which a step has failed."""
-        if self.failed or self.phase in ROUND_PHASES:
-            return []
+        return [] if self.failed or self.phase in ROUND_PHASES else self.standing
+
+    @property
+    def standing(self) -> list[str]:
+        """The groups that have all planned offsets after the commit, and are not astray."""
         astray = set(self.astray)
         return [group for group in self.committed.get("may_start", ()) if group not in astray]
+
+    @property
+    def may_not_start(self) -> int:
+        """How many groups were asked for and must not start, because something of theirs is blocked, left out or astray."""
+        return int(self.committed.get("may_not_start", 0)) + len(self.left_at_source) + len(self.astray)
 
     @property
     def left_at_source(self) -> list[str]:

@@ -39,28 +39,19 @@ def next_steps(
     )
     if occasion.is_rollback:
         return _after_rollback(undone, occasion, total, rows), ""
-    if total.objected:
-        return _after_objections(occasion, total), again
     if files.plan is None:
         return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
     if occasion.refusal:
         return (f"Decide about what a commit would refuse: {occasion.refusal}", f"Then run {_SAME_PLAYBOOK}."), again
-    if total.verdicts[Verdict.BLOCKED]:
-        steps = f"Follow the remedies of what is blocked, then run {_SAME_PLAYBOOK}."
-        if _any_stand(total):
-            return (steps,), again
-        policies = "skip_group" if occasion.phase == "cut_over" else "skip_partition or skip_group"
-        others = ways(("on_blocked", f"To migrate the others now, set {option_name('on_blocked')} to {policies}."))
-        return tuple(filter(None, (steps, others))), again
-    if occasion.phase == "plan" and (total.states[State.NOT_COMMITTED] or total.states[State.ROLLED_BACK]):
-        return _to_apply(files, occasion)
+    if occasion.phase == "plan":
+        return _to_apply(files, occasion, total)
     if occasion.phase == "sync" and files.plan.source_id:
-        return _to_cut_over(occasion)
-    if occasion.leaves_groups_out:
-        return _without_left_out(occasion, total), again
-    if total.states[State.NOT_COMMITTED]:
+        return _to_cut_over(occasion, total)
+    if remedy := _remedy(occasion, total):
+        return _without_left_out(remedy, occasion, total, rows)
+    if not occasion.may_start and total.states[State.NOT_COMMITTED]:
         return ("Run the playbook to commit these offsets.",), again
-    if total.states[State.ROLLED_BACK]:
+    if not occasion.may_start and total.states[State.ROLLED_BACK]:
         return (undone,), ""
     return (f"Start {occasion.its_consumers}. {_KEEP_RECEIPT}",), ""
 
@@ -76,47 +67,92 @@ def _after_rollback(
     return (stay, f"For the other groups: {undone}") if total.states[State.ROLLED_BACK] else (stay,)
 
 
-def _without_left_out(occasion: Occasion, total: Totals) -> tuple[str, ...]:
-    """What to do where groups were left out because they were in use, or left alone on purpose."""
-    then = f"Stop the consumers of the groups that were left out, and run {_SAME_PLAYBOOK}."
-    if not occasion.left_out:
-        then = f"If the groups that were left out are to move, too, follow the exceptions, and run {_SAME_PLAYBOOK}."
-    if not _any_stand(total):
-        return (then,)
-    start = f"Start {occasion.its_consumers}, but not those of the groups that were left out: see the exceptions."
-    return f"{start} {_KEEP_RECEIPT}", then
+def _remedies(total: Totals) -> str:
+    """What to do about offsets that the verification objects to, or that are blocked, empty for none."""
+    if total.objected:
+        return "Follow the remedies of the verification's findings"
+    return "Follow the remedies of what is blocked" if total.verdicts[Verdict.BLOCKED] else ""
 
 
-def _after_objections(occasion: Occasion, total: Totals) -> tuple[str, ...]:
-    """What to do where the verification has objected. Where that was left out, the other groups are migrated."""
-    then = f"Follow the remedies of the verification's findings, then run {_SAME_PLAYBOOK}."
-    if occasion.phase in ("plan", "sync") or total.objected_standing or not _any_stand(total):
-        return (then,)
-    start = f"Start {occasion.its_consumers}, but not those of groups that failed verification or were left out."
-    return f"{start} {_KEEP_RECEIPT}", then
+def _remedy(occasion: Occasion, total: Totals) -> str:
+    """What to do about groups of which something is left out, empty for none."""
+    if remedies := _remedies(total):
+        return remedies
+    if occasion.left_out:
+        return "Stop the consumers of the groups that were left out"
+    if occasion.leaves_groups_out:
+        return "If the groups that were left out are to move, too, follow the exceptions"
+    if occasion.may_not_start:
+        return "If the groups that were left out are to move, too, do what the output of the run says of them"
+    return ""
 
 
-def _any_stand(total: Totals) -> bool:
-    """Whether any group has the offset of the plan at the destination."""
-    return any(total.states[state] for state in STANDING)
+def _without_left_out(
+    remedy: str, occasion: Occasion, total: Totals, rows: t.Iterable[GroupPartition]
+) -> tuple[tuple[str, ...], str]:
+    """What to do where something was left out: the consumers of the other groups may start."""
+    then, command = f"{remedy}, and run {_SAME_PLAYBOOK}.", occasion.command_again()
+    if occasion.phase == "apply":  # it makes no plan
+        then, command = f"{remedy}, and plan again.", dataclasses.replace(occasion, phase="plan").command_again()
+    if total.objected_standing:
+        return (then,), command
+    if _some_may_start(occasion, rows):
+        start = f"Start {occasion.its_consumers}, but not those of groups that are blocked or left out."
+        return (f"{start} {_KEEP_RECEIPT}", then), command
+    if any(total.states[state] for state in STANDING):
+        return (then, f"Until then, do not start {occasion.its_consumers}. {_KEEP_RECEIPT}"), command
+    if occasion.phase or not total.verdicts[Verdict.BLOCKED]:
+        return (then,), command
+    others = (
+        "on_blocked",
+        f"To migrate the others now, set {option_name('on_blocked')} to skip_partition or skip_group.",
+    )
+    return tuple(filter(None, (then, ways(others)))), command
 
 
-def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...], str]:
-    """How a plan that was made to be reviewed is committed."""
+def _some_may_start(occasion: Occasion, rows: t.Iterable[GroupPartition]) -> bool:
+    """Whether any group has all offsets of the plan at the destination, or has consumed since."""
+    if occasion.may_start is not None:
+        return occasion.may_start > 0
+    settled: dict[str, bool] = {}
+    for row in rows:
+        gone_on = row.state is State.LEFT_ALONE and row.offset is not None and not occasion.left_alone.get(row.group)
+        is_settled = row.state in STANDING or row.verdict is Verdict.UNCOMMITTED or gone_on
+        settled[row.group] = settled.get(row.group, True) and is_settled
+    return any(settled.values())
+
+
+def _to_apply(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], str]:
+    """How a plan that was made to be reviewed is committed, without what is blocked."""
+    left_out = total.objected + total.verdicts[Verdict.BLOCKED]
+    if left_out:
+        again = f"{_remedies(total)}, and run {_SAME_PLAYBOOK}."
+        if not occasion.has_apply or total.partitions == left_out + total.verdicts[Verdict.UNCOMMITTED]:
+            return (again,), occasion.command_again()
+        policy = ways(("on_blocked", f", and with {option_name('on_blocked')}: skip_group"))
+        how, command = _applying(files, occasion, on_blocked="skip_group")
+        return (again, f"Or review the plan. To commit the others of exactly this plan, {how}{policy}."), command
     if not occasion.has_apply:
         return ("Review the plan, and run the playbook without a phase to commit these offsets.",), ""
+    how, command = _applying(files, occasion)
+    return (f"Review the plan. To commit exactly this plan, {how}.",), command
+
+
+def _applying(files: MigrationFiles, occasion: Occasion, **more: str) -> tuple[str, str]:
+    """How exactly this plan is committed, and the command for it, empty where the report does not know all that it needs."""
     digest = files.digests["plan.json"]
-    command = dataclasses.replace(occasion, phase="apply").command_again(plan_digest=digest)
+    command = dataclasses.replace(occasion, phase="apply").command_again(plan_digest=digest, **more)
     if command:
-        return ("Review the plan. To commit exactly this plan, run the phase apply with its digest.",), command
-    changes = f"{occasion.role}_phase=apply and {occasion.role}_plan_digest={digest}"
-    return (f"Review the plan. To commit exactly this plan, run {_SAME_PLAYBOOK}, but with {changes}.",), ""
+        return "run the phase apply with its digest", command
+    return f"run {_SAME_PLAYBOOK}, but with {occasion.role}_phase=apply and {occasion.role}_plan_digest={digest}", ""
 
 
-def _to_cut_over(occasion: Occasion) -> tuple[tuple[str, ...], str]:
+def _to_cut_over(occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], str]:
     """How rounds end: their groups still consume at the source."""
+    remedy = _remedies(total)
+    rounds = f"{remedy}, and go" if remedy else "Go"
     then = f"Then stop the consumers{occasion.at_the_source}, and run {_SAME_PLAYBOOK}, but with the phase cut_over."
-    steps = ("Go on with rounds until each group is ready.", f"{then} {_KEEP_RECEIPT}")
+    steps = (f"{rounds} on with rounds until each group is ready.", f"{then} {_KEEP_RECEIPT}")
     return steps, dataclasses.replace(occasion, phase="cut_over").command_again()
 
 

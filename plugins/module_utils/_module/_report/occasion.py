@@ -62,8 +62,9 @@ class Occasion:
     those that the report is about. ran_by: the person, or what else has started the run. steps: as long as they have taken,
     in their order. written: how many committed offsets the run has changed, None where not known. left_out: a line for each
     group that was left out because it was in use. left_alone: see RunOutcome. unnamed: how many other groups
-    run.json has counted as left out, without their names. unused_rules: what was said of rules and
-    patterns that match nothing.
+    run.json has counted as left out, without their names. may_start: how many groups have all offsets of the plan at the
+    destination, None where only the files tell. may_not_start: how many were asked for, and have not. unused_rules: what was
+    said of rules and patterns that match nothing.
     """
 
     directory: str
@@ -84,6 +85,8 @@ class Occasion:
     left_out: t.Sequence[str] = ()
     left_alone: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     unnamed: int = 0
+    may_start: int | None = None
+    may_not_start: int = 0
     unused_rules: t.Sequence[str] = ()
 
     @property
@@ -159,7 +162,9 @@ class Occasion:
 
         more: other variables of the role, without prefix.
         """
-        if (self.returns and not self.is_rollback) or self.phase in self._role.needing_more:
+        # Nobody knows whether the plan that is there is the one that was reviewed.
+        needs_more = self.phase in self._role.needing_more or (self.phase == "apply" and "plan_digest" not in more)
+        if (self.returns and not self.is_rollback) or needs_more:
             return ""
         everything = self.is_rollback and not has_groups(self.selection)
         return self._command(self._role.playbook, phase=self.phase, rollback_all=everything, **more)

@@ -148,7 +148,7 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
     if occasion.phase == "plan":
         return _planned_headline(occasion, total, size)
     # A run that is known to have written nothing has left out what was rolled back before.
-    if total.states[State.ROLLED_BACK] and not written and occasion.written is None and not occasion.left_out:
+    if total.states[State.ROLLED_BACK] and not written and occasion.written is None and not occasion.leaves_groups_out:
         return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
     if not standing and not occasion.left_alone:
         return _planned_headline(occasion, total, size)

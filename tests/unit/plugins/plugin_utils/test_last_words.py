@@ -72,7 +72,7 @@ def test_a_value_with_a_blank_is_given_whole():
         (words(commit=COMMITTED, moves=False), f"start the consumers. {BACK}"),
         (words(commit={**COMMITTED, "receipt": None}), "start the consumers at the destination."),
         (
-            words(commit={**COMMITTED, "blocked": ["shop orders-0: blocked"]}),
+            words(commit={**COMMITTED, "blocked": ["shop orders-0: blocked"], "may_not_start": 1}),
             f"look at what is left out. {OTHERS} {BACK}",
         ),
         # Where groups have only partitions without a committed offset, or excluded ones, none of them is left out.
@@ -80,10 +80,26 @@ def test_a_value_with_a_blank_is_given_whole():
             words(commit={**COMMITTED, "left_out": ["web orders-0: uncommitted"]}),
             f"look at what is left out. Then start the consumers at the destination. {BACK}",
         ),
+        (
+            words(
+                commit={**COMMITTED, "left_out": ["shop orders-0: blocked, verification_failed"], "may_not_start": 1}
+            ),
+            f"look at what is left out. {OTHERS} {BACK}",
+        ),
         # Nothing may start, although an offset of a group stands.
         (
-            words(commit={**COMMITTED, "may_start": [], "blocked": ["billing orders-0: blocked"]}),
-            "look at what is left out, and run the same command again.",
+            words(commit={**COMMITTED, "may_start": [], "stands": 1, "blocked": ["billing orders-0: blocked"]}),
+            (
+                "look at what is left out, and run the same command again. Until what is left out is decided about, do not "
+                "start consumers at the destination. To roll back, run the same command with -e group_migration_phase=rollback."
+            ),
+        ),
+        (
+            words("apply", commit={**COMMITTED, "may_start": [], "blocked": ["billing orders-0: blocked"]}),
+            (
+                "look at what is left out, and plan again: run the same command with -e group_migration_phase=plan and "
+                "without group_migration_plan_digest."
+            ),
         ),
         (
             words("cut_over", commit={**COMMITTED, "may_start": ["billing"]}, readiness=MOVED),
@@ -158,9 +174,7 @@ def test_a_value_with_a_blank_is_given_whole():
         ),
         (words("sync", commit=COMMITTED, source_lost=True), f"start the consumers at the destination. {BACK}"),
         (
-            words(
-                "sync", commit={**COMMITTED, "active_groups": ["shop"], "left_out": ["shop: in use"]}, source_lost=True
-            ),
+            words("sync", commit={**COMMITTED, "left_out": ["shop: in use"], "may_not_start": 1}, source_lost=True),
             f"look at what is left out. {OTHERS} {BACK}",
         ),
     ],
