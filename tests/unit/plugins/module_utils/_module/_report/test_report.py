@@ -340,6 +340,14 @@ def test_a_run_after_a_rollback_that_leaves_out_its_groups_has_not_rolled_them_b
     assert "groups that were left out" in story.next_steps[0] and "at the source, or migrate" not in story.next_steps[0]
 
 
+def test_a_report_of_rounds_after_a_rollback_that_is_made_afterwards_does_not_say_rolled_back():
+    texts = texts_of(ENTRIES[:2], committed=True)
+    story = told(texts | rolled_back(texts, ["billing"]), phase="sync", unnamed=1)
+    assert story.headline == (
+        "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked, 1 group left out: see the exceptions."
+    )
+
+
 ROLLBACK = dataclasses.replace(OCCASION, phase="rollback", files=["receipt.json"])
 
 
