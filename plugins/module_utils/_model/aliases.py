@@ -41,7 +41,8 @@ _KEPT |= {
     "verdict",
 }
 _FOR_PEOPLE = frozenset({"detail", "doubt", "failure", "left_out"})  # texts with names in them
-BY_NAME = frozenset({"commits", "ends", "logs", "topic_ids"})  # objects whose members are called like topics or groups
+# Objects whose members are called like topics or groups.
+BY_NAME = frozenset({"commits", "ends", "lines", "logs", "topic_ids"})
 # The values of a setting: numbers, and Kafka's own words. Those of an offset that was committed are no texts.
 _VALUES = frozenset({"after", "before", "during", "written"})
 _VALUE = re.compile(

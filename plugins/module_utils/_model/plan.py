@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import sys
@@ -198,6 +199,8 @@ class Plan:
     """snapshot: the digest of the snapshot that the plan was made from. The traits are those that the plan rests on.
 
     match_on: the parts of records that the user names. left_out_names: of a plan that was made from no snapshot, as there.
+    lines: how many entries each group had when the plan was made, but for partitions that it has never used; empty in plans of
+    earlier releases.
     """
 
     source_id: t.Annotated[str, At("source", "cluster_id")]
@@ -208,6 +211,7 @@ class Plan:
     destination_traits: t.Annotated[Traits, cluster_identity.TRAITS, At("destination")] = NO_TRAITS
     match_on: t.Annotated[tuple[str, ...], _PARTS] = ()
     left_out_names: tuple[str, ...] = ()
+    lines: dict[str, int] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
     def source_identity(self) -> ClusterIdentity:
@@ -242,9 +246,19 @@ class Plan:
         return {name for at in origins for name in (at.group, at.partition.topic)}.union(self.left_out_names)
 
     @functools.cached_property
+    def removed_lines(self) -> dict[str, int]:
+        """How many entries each group has lost since the plan was made, of those that have lost some."""
+        left = _lines(self.entries)
+        return {group: lines - left[group] for group, lines in sorted(self.lines.items()) if left[group] < lines}
+
+    @functools.cached_property
     def by_key(self) -> t.Mapping[tuple[str, TopicPartition], PlanEntry]:
         """The entries by destination group and partition."""
         return {entry.key: entry for entry in self.entries}
+
+
+def _lines(entries: t.Iterable[PlanEntry]) -> collections.Counter[str]:
+    return collections.Counter(entry.group for entry in entries if entry.verdict is not Verdict.UNCOMMITTED)
 
 
 def to_json(plan: Plan) -> str:
@@ -256,6 +270,7 @@ def to_json(plan: Plan) -> str:
             "destination": cluster_identity.to_row(plan.destination_identity),
             "snapshot": plan.snapshot,
             **{name: list(values) for name in ("match_on", "left_out_names") if (values := getattr(plan, name))},
+            "lines": dict(sorted((plan.lines or _lines(plan.entries)).items())),
         },
         (plan_entry_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
     )
@@ -264,7 +279,7 @@ def to_json(plan: Plan) -> str:
 def from_json(text: str, path: str) -> Plan:
     """Read a plan file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    missing: documents.Json = {"match_on": [], "left_out_names": []}
+    missing: documents.Json = {"match_on": [], "left_out_names": [], "lines": {}}
     plan = documents.parse(KIND, path, head, lambda row: read_row(Plan, {**missing, **row}, entries=()))
     # Only a reset asks for offsets of groups that have committed some, and it stays inside one cluster.
     may_reset = plan.source_id == plan.destination_id and plan.is_within_one_cluster

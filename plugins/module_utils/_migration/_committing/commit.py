@@ -13,7 +13,6 @@ from ..._model.connection import Connection
 from ..._model.earlier_look import NOT_LOOKED, EarlierLook
 from ..._model.errors import Refused
 from ..._model.group_state import commits_of
-from ..._model.grouping import values_by_key
 from ..._model.left_out import left_out as not_done
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
@@ -58,7 +57,9 @@ def commit(
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
-    missing = {} if snapshot is None else coverage.check_covers(plan, snapshot, options.on_missing_entry)
+    missing = coverage.Missing()
+    if snapshot is not None:
+        missing = coverage.check_covers(plan, snapshot, options.on_missing_entry)
     not_planned = [] if selection is None else coverage.check_selected(plan, selection)
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
@@ -95,14 +96,14 @@ def commit(
     written_notes = producers.before(decided.may_start)
     # First what skips records where a policy leaves it alone: of many lines, only the first ones are shown.
     not_taken = not_done(snapshot.left_out if snapshot else (), plan)
-    left_out = [*decided.left_out, *missing.values(), *not_planned, *left_out, *not_taken]
+    left_out = [*decided.left_out, *missing.lines, *not_planned, *left_out, *not_taken]
     outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out)
     outcome = dataclasses.replace(
         outcome,
         blocked=blocked,
         active_groups=decided.active_groups,
         kept_groups=sorted(decided.planned.alone),
-        lacking=_lacking(plan, {group for group, _partition in missing}),
+        lacking=missing.groups,
         still_written=list(producers.seen.values()),
         notes=[*decided.source_notes, *decided.notes, *written_notes],
     )
@@ -121,12 +122,6 @@ def commit(
         notes=[*notes, *decided.notes, *written_notes],
         still_written=list(producers.seen.values()),
     )
-
-
-def _lacking(plan: Plan, groups: t.Iterable[str]) -> frozenset[str]:
-    """What these groups of the source are called at the destination. One without any entry keeps its name."""
-    names = values_by_key((at.group, entry.group) for entry in plan.entries for at in entry.source)
-    return frozenset(name for group in groups for name in names.get(group, [group]))
 
 
 def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits, save: Save) -> None:

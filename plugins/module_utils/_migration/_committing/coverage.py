@@ -15,19 +15,27 @@ from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnMissingEntry
 from ..._model.progress import are, counted, first_names, first_of
-from ..._model.receipt import Key
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
+from ..._model.visible_text import visible_name
 
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
 
 
-def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntry) -> dict[Key, str]:
+class Missing(t.NamedTuple):
+    """What a plan has no entry for. groups: those that lack one, at the destination. lines: what there is to say of it."""
+
+    groups: frozenset[str] = frozenset()
+    lines: tuple[str, ...] = ()
+
+
+def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntry) -> Missing:
     """Raise Refused unless the plan was made from exactly this snapshot and has an entry for everything in it.
 
     :param on_missing_entry: fail, or skip, which leaves out what the plan has no entry for.
-    Returns a line for each commit of the snapshot that is left out so, by its names at the source.
+    Returns what is left out so: commits by their names at the source. One that goes to several groups or partitions may lack
+    a part of its entries: these are counted by the group at the destination.
     """
     difference = plan.source_identity.difference(snapshot.identity)
     if difference is not None:
@@ -49,11 +57,16 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
         )
     _check_unedited(planned, taken)
     _check_names(plan)
-    missing = {key: f"{key[0]} {key[1]}" for key in sorted(taken.keys() - planned.keys())}
-    if missing and on_missing_entry == OnMissingEntry.FAIL:
+    commits = sorted(taken.keys() - planned.keys())
+    missing = [f"{group} {partition}" for group, partition in commits]
+    lost = sum(plan.removed_lines.values())
+    in_part = [f"{counted(lines, 'line')} of {visible_name(group)}" for group, lines in plan.removed_lines.items()]
+    if (missing or lost) and on_missing_entry == OnMissingEntry.FAIL:
         raise Refused(
             f"the plan has no entry for {counted(len(missing), 'commit')} of the snapshot that it was made from: "
-            f"{first_of(list(missing.values()))}",
+            f"{first_of(missing)}"
+            if missing
+            else f"the plan lacks what it was made with: {first_of(in_part)}",
             why="somebody has removed lines of the plan; without an offset, a consumer would start by its auto.offset.reset",
             remedy=ways(
                 ("", "plan again"),
@@ -61,8 +74,16 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             ),
             kind=FailureKind.ENTRY_MISSING,
         )
+    missing += in_part if lost > len(missing) else []
     why = f"no entry in the plan: left out{because_of('on_missing_entry', 'skip')}"
-    return {key: f"{name}: {why}" for key, name in missing.items()}
+    groups = plan.removed_lines or _at_destination(plan, {group for group, _partition in commits})
+    return Missing(frozenset(groups), tuple(f"{name}: {why}" for name in missing))
+
+
+def _at_destination(plan: Plan, groups: t.Iterable[str]) -> set[str]:
+    """What the remaining entries call these groups of the source: a plan of an earlier release tells of no other lines."""
+    names = values_by_key((at.group, entry.group) for entry in plan.entries for at in entry.source)
+    return {name for group in groups for name in names.get(group, [group])}
 
 
 def _check_unedited(planned: _Positions, taken: _Positions) -> None:

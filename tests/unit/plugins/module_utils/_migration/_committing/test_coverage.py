@@ -1,16 +1,24 @@
 """A plan is applied only to the snapshot that it was made from, and only as a whole unless asked otherwise."""
 
 import dataclasses
+import re
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.coverage import (
+    Missing,
     check_covers,
     check_selected,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Plan,
+    PlanEntry,
+    SourcePosition,
+    from_json,
+    to_json,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
@@ -42,7 +50,7 @@ PLAN = plan_of(SNAPSHOT, OFFSETS)
 
 
 def test_a_plan_with_an_entry_for_everything_leaves_nothing_out():
-    assert check_covers(PLAN, SNAPSHOT, "fail") == {}
+    assert check_covers(PLAN, SNAPSHOT, "fail") == Missing()
 
 
 def test_removed_lines_are_named_and_refused():
@@ -57,18 +65,14 @@ def test_removed_lines_are_named_and_refused():
 
 def test_removed_lines_are_left_out_where_that_is_asked_for():
     torn = dataclasses.replace(PLAN, entries=PLAN.entries[:2])
-    assert check_covers(torn, SNAPSHOT, "skip") == {
-        (
-            "fraud",
-            TopicPartition("clicks", 0),
-        ): "fraud clicks-0: no entry in the plan: left out (on_missing_entry: skip)"
-    }
+    line = "fraud clicks-0: no entry in the plan: left out (on_missing_entry: skip)"
+    assert check_covers(torn, SNAPSHOT, "skip") == (frozenset({"fraud"}), (line,))
 
 
 def test_partitions_without_a_commit_may_be_planned_as_well():
     at = TopicPartition("orders", 2)
     more = PlanEntry("new-billing", at, None, Verdict.UNCOMMITTED, (SourcePosition("billing", at, None),))
-    assert check_covers(dataclasses.replace(PLAN, entries=(*PLAN.entries, more)), SNAPSHOT, "fail") == {}
+    assert check_covers(dataclasses.replace(PLAN, entries=(*PLAN.entries, more)), SNAPSHOT, "fail") == Missing()
 
 
 @pytest.mark.parametrize("on_missing_entry", ["fail", "skip"])
@@ -141,11 +145,27 @@ def test_one_line_that_was_given_another_group_is_refused(number):
     assert "group billing, topic orders, partition" in str(refused.value) and "another" in str(refused.value)
 
 
-def test_a_group_that_becomes_several_may_lack_a_removed_line():
-    copies = tuple(dataclasses.replace(entry, group="copy") for entry in PLAN.entries)
-    whole = dataclasses.replace(PLAN, entries=(*PLAN.entries, *copies))
-    assert check_covers(whole, SNAPSHOT, "fail") == {}
-    assert check_covers(dataclasses.replace(whole, entries=whole.entries[1:]), SNAPSHOT, "skip") == {}
+def copied(plan):
+    """The plan as files give it back, with each group once more under another name."""
+    copies = tuple(dataclasses.replace(entry, group="copy") for entry in plan.entries)
+    return from_json(to_json(dataclasses.replace(plan, entries=(*plan.entries, *copies))), "plan.json")
+
+
+def test_a_group_that_becomes_several_may_lose_none_of_its_lines():
+    whole = copied(PLAN)
+    assert check_covers(whole, SNAPSHOT, "fail") == Missing()
+    torn = dataclasses.replace(whole, entries=tuple(entry for entry in whole.entries if entry.group != "new-billing"))
+    with pytest.raises(Refused, match=re.escape("the plan lacks what it was made with: 2 lines of new-billing")):
+        check_covers(torn, SNAPSHOT, "fail")
+    groups, (line,) = check_covers(torn, SNAPSHOT, "skip")
+    assert groups == {"new-billing"} and line.startswith("2 lines of new-billing: no entry in the plan: left out")
+
+
+def test_a_plan_of_an_earlier_release_tells_of_commits_alone():
+    whole = dataclasses.replace(copied(PLAN), lines={})
+    torn = dataclasses.replace(whole, entries=whole.entries[1:])
+    assert check_covers(torn, SNAPSHOT, "fail") == Missing()
+    assert check_covers(dataclasses.replace(PLAN, entries=PLAN.entries[1:]), SNAPSHOT, "skip").groups == {"new-billing"}
 
 
 @pytest.mark.parametrize(
