@@ -534,7 +534,7 @@ def translate(module: Module) -> dict[str, t.Any]:
         if text != before:
             if params["report"] and not module.check_mode:
                 files.remove(params["report"])
-            files.write_document(path, text, file.from_json, check=module.check_mode)
+            files.write_document(path, text, None, check=module.check_mode)
         diffs = [file_diff for each in exported if (file_diff := each.write(module.check_mode)) is not None]
     diff = results.file_diff(before, made.plan, path, results.plan_lines, lambda *_file: previous or made.plan)
     notes = [*made.notes, *(note for each in exported for note in each.notes)]

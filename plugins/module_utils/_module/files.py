@@ -294,11 +294,17 @@ def write(path: str, text: str | bytes, mode: int = 0o600) -> None:
 
 
 def write_document(
-    path: str, text: str, read: t.Callable[[str, str], object], *, check: bool = False, most: int | None = None
+    path: str,
+    text: str,
+    read: t.Callable[[str, str], object] | None,
+    *,
+    check: bool = False,
+    most: int | None = None,
 ) -> None:
     """As write(), for a file that a later step or run reads. read: its reader, of a text and a path.
 
-    most: bytes that it may have, by default MOST_WRITTEN.
+    Without a reader, the text is trusted: that of a plan takes as long to read as it took to make, and the next step reads it
+    before anything is written to a cluster. most: bytes that it may have, by default MOST_WRITTEN.
 
     Raises Refused, also with check, which writes nothing, where the reader would call the file damaged, or where it is larger
     than that: what is there stays.
@@ -312,7 +318,8 @@ def write_document(
             kind=FailureKind.FILE_UNUSABLE,
         )
     try:
-        read(text, path)
+        if read is not None:
+            read(text, path)
     except InvalidFile as exc:
         raise Refused(
             f"{path} was not written",
