@@ -20,10 +20,11 @@ from .._model.verdicts import Absent, Reason
 from . import rows, whole
 from .certificates import FromTheEnd, NothingConsumed
 from .evidence import Decision, Question
-from .log_reader import Doubt, LogReader, Reader
+from .log_reader import Doubt, LogReader, Measure, Reader
 
 NEAR = 512  # offsets from the two places on in which a record that seems to be missing is looked for
 FIRST = 8  # offsets that mostly say that nothing is missing
+_KEPT = Matching(timestamp=True, headers=False)  # of a tool that keeps times
 
 _NOT_KNOWN = (
     "; whether unconsumed records are absent is not known: timestamps do not lead to their copies, and a log is longer than "
@@ -87,10 +88,10 @@ def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Ab
     """Of the records before the one of this source offset, which has arrived: those that do not follow close to the offset."""
     source, begin = reader.source, _begin(reader)
     # What is next to the committed offset has been read already, and says in nearly all cases that nothing is missing.
-    first = source.records(begin, min(begin + FIRST, arrived + 1))
-    if first and first[0].offset == arrived:
+    first = _first(source, begin, arrived + 1)
+    if not first or first[0].offset == arrived:
         return None
-    near = min(NEAR, source.budget)
+    begin, near = first[0].offset, min(NEAR, source.budget)
     source.want(begin, min(begin + near, arrived))
     copies = reader.destination.records(offset, offset + near)
     records = source.records(begin, min(begin + near, arrived))
@@ -103,15 +104,22 @@ def _at_the_start(reader: Reader, question: Question) -> Absent | None:
     if whole.are_small(reader, question):
         return whole.absent_of(reader, whole.count_logs(reader, question))
     source.want(source.start, source.start + FIRST)
-    copies, first = _first(destination, destination.start), _first(source, source.start)
+    copies, first = _first(destination, destination.start, destination.end), _first(source, source.start, source.end)
     if first and first[0].bare in {record.bare for record in copies}:
         return None
     return _by_times(reader, destination.start)
 
 
-def _first(log: LogReader, begin: int) -> list[Record]:
-    """The first visible records from an offset on, of more offsets where only markers, aborted data or gaps come first."""
-    return log.records(begin, begin + FIRST) or log.records(begin, begin + min(NEAR, log.budget))
+def _first(log: LogReader, begin: int, end: int) -> list[Record]:
+    """The first visible records of [begin, end), of more offsets where only markers, aborted data or gaps come first.
+
+    None where as many offsets as may be read show none.
+    """
+    width, end, measure = FIRST, min(end, begin + log.budget), Measure()
+    while not (records := log.records(begin, min(begin + width, end))) and begin + width < end:
+        measure.shrink(end - begin - width)
+        width = max(NEAR, 2 * width)
+    return records
 
 
 def _by_times(reader: Reader, offset: int) -> Absent | None:
@@ -120,28 +128,37 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
     Raises Doubt where no time leads to a record and its copy.
     """
     source, destination, begin = reader.source, reader.destination, _begin(reader)
-    matching = Matching(timestamp=True, headers=False)
-    first, last = _first(source, begin), rows.tail(destination)
-    if not last:
+    first, last = _first(source, begin, source.end), rows.tail(destination)
+    if not last or (not first and source.end <= begin + source.budget):  # nothing has arrived, or there is nothing
         return None
     if not first or first[0].timestamp < 0 or last[-1].timestamp < 0 or last[-1].log_append_time:
         raise Doubt
     place = destination.first_at(first[0].timestamp)
-    if place is None:  # nothing so young has arrived
-        return None
-    copies = destination.records(place, place + FIRST)
-    if not copies:
-        raise Doubt
-    source_offset = source.first_at(copies[0].timestamp)
-    key = matching.key(copies[0])
-    originals = (
-        []
-        if source_offset is None
-        else [r for r in source.records(source_offset, source_offset + FIRST) if matching.key(r) == key]
-    )
-    if not originals:
-        raise Doubt
-    return _before(reader, offset, originals[0].offset, matching)
+    original = _first_arrived(reader, first[0].offset) if place is None else _original(reader, place)
+    return None if original is None else _before(reader, offset, original.offset, _KEPT)
+
+
+def _original(reader: Reader, place: int) -> Record:
+    """The source's record of the copy at this place. Raises Doubt where its time does not lead to it."""
+    copies = reader.destination.records(place, place + FIRST)
+    source_offset = reader.source.first_at(copies[0].timestamp) if copies else None
+    if source_offset is not None:
+        for record in reader.source.records(source_offset, source_offset + FIRST):
+            if _KEPT.key(record) == _KEPT.key(copies[0]):
+                return record
+    raise Doubt
+
+
+def _first_arrived(reader: Reader, begin: int) -> Record | None:
+    """Of the records from this offset on, of which the first is younger than all of the destination, one that has arrived.
+
+    The clock of the first one's producer may be ahead. None where nothing has arrived: the tool lags.
+    """
+    records = reader.source.records(begin, begin + min(NEAR, reader.source.budget))
+    place = reader.destination.first_at(min(record.timestamp for record in records))
+    copies = [] if place is None else reader.destination.records(place, place + FIRST)
+    keys = {_KEPT.key(copy) for copy in copies}
+    return next((record for record in records if _KEPT.key(record) in keys), None)
 
 
 def _absent(lacking: t.Sequence[Record], arrived: int, *, exactly: bool) -> Absent | None:

@@ -88,9 +88,19 @@ LONG = {
     "nothing was consumed, aborted data comes first at the destination": (
         0, ALL, log(f"{'- ' * 8}{run(30, 600)}"), Verdict.EXACT, Absent(30, 0, exactly=False),
     ),
-    "nothing was consumed, more aborted data comes first than is looked through": (
+    "nothing was consumed, much aborted data comes first at the source": (
         0, log(f"{'(x) ' * 600}{run(0, 600)}"), log(run(30, 600), start=30), Verdict.EXACT,
-        Absent(30, 600, deleted_before=30),
+        Absent(30, 600, exactly=False, deleted_before=30),
+    ),
+    "nothing was consumed, and the clock of the first record is far ahead": (
+        0, log(f"x@1000000 {run(0, 600)}"), ALL, Verdict.EXACT, Absent(1, 0, exactly=False),
+    ),
+    "nothing was consumed, and the clocks of the first records are far ahead": (
+        0, log(f"{'- ' * 600}{run(1000000, 1000020)} {run(100, 600)}"), ALL, Verdict.EXACT, Absent(20, 600, exactly=False),
+    ),
+    "aborted data follows the committed offset": (
+        100, log(f"{run(0, 100)} {'(x) ' * 600}{run(100, 6700)}"), log(f"{run(0, 100)} {run(130, 6700)}"), Verdict.SAFE,
+        Absent(30, 700, exactly=False),
     ),
     "expired, and all that is left is still to come": (
         5, log(run(100, 600), start=100), log(run(0, 90)), Verdict.SAFE, None,
@@ -132,9 +142,11 @@ def test_nothing_was_consumed_and_nothing_is_absent() -> None:
 
 
 NOTHING_ABSENT = {
-    "the tool lags": (log(run(1000, 2000), start=1000), log(run(0, 600)), 24),
-    "the tool lags, and aborted data is last": (log(run(1000, 2000), start=1000), log(run(0, 600) + " -" * 8), 72),
+    "the tool lags": (log(run(1000, 2000), start=1000), log(run(0, 600)), 528),
+    "the tool lags, and aborted data is last": (log(run(1000, 2000), start=1000), log(run(0, 600) + " -" * 8), 576),
     "aborted data comes first at the source": (log(f"{'(x) ' * 8}{run(0, 600)}"), ALL, 512),
+    "much aborted data comes first at the source": (log(f"{'(x) ' * 600}{run(0, 3000)}"), log(run(0, 3000)), 432),
+    "the source has only aborted data": (log("(x) " * 600), ALL, 16),
     "aborted data comes first at the destination": (ALL, log(f"{'- ' * 8}{run(0, 600)}"), 512),
     "the destination has only aborted data": (ALL, log("- " * 20), 8),
 }
