@@ -40,11 +40,17 @@ def signed(connection: Connection) -> tuple[str, float]:
     except (BotoCoreError, ClientError) as exc:  # neither quotes a secret
         raise _failed(connection, str(exc)) from exc
     except OSError as exc:  # of a file of the user, or of a program that is not there
-        raise _failed(connection, f"{exc.filename}: {exc.strerror}") from exc
+        raise _failed(connection, _told(exc)) from exc
     # Of what a program or a file of the user holds, which botocore lets through: the text may hold a secret.
     except Exception as exc:
         raise _failed(connection, type(exc).__name__) from exc
     return token, expires_ms / 1000 - time.time()
+
+
+def _told(exc: OSError) -> str:
+    """Why a file cannot be used. One whose name has blanks may be a whole command in quotes, with a secret."""
+    name = str(exc.filename or "")
+    return ": ".join(filter(None, [type(exc).__name__ if len(name.split()) != 1 else name, exc.strerror]))
 
 
 def _credentials(connection: Connection) -> t.Any:

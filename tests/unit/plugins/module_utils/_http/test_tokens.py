@@ -184,6 +184,7 @@ def config(monkeypatch, path, text):
     ("lines", "why"),
     [
         ("credential_process = /nowhere/program s3cret", "/nowhere/program: No such file or directory"),
+        ('credential_process = "/nowhere/program --token s3cret"', "FileNotFoundError: No such file or directory"),
         ("credential_process = echo s3cret", "JSONDecodeError"),
         (f"role_arn = {ROLE}\nweb_identity_token_file = /nowhere", "/nowhere: No such file or directory"),
         (
@@ -198,6 +199,18 @@ def test_what_a_profile_asks_for_and_the_machine_does_not_have_is_told(sts, monk
         token_source(connection(aws_region="eu-west-1", aws_profile="mine"))
     assert refusal.value.why == why
     assert "check aws_profile, the AWS credentials of the machine" in refusal.value.remedy
+
+
+def test_an_error_without_a_file_is_told_by_its_name(sts, monkeypatch):
+    def fails(*_args):
+        raise OSError("s3cret")
+
+    monkeypatch.setattr(
+        "aws_msk_iam_sasl_signer.MSKAuthTokenProvider.generate_auth_token_from_credentials_provider", fails
+    )
+    with pytest.raises(ConnectionFailed) as refusal:
+        token_source(connection(aws_region="eu-west-1"))
+    assert refusal.value.why == "OSError"
 
 
 def test_iam_without_its_package_says_what_to_install(monkeypatch):
