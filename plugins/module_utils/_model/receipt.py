@@ -258,16 +258,18 @@ def _origin_row(group: str, partition: TopicPartition) -> documents.Json:
 def _entry(row: t.Any) -> ReceiptEntry:
     if "source" in row and not row["source"]:
         raise ValueError("source is empty")
+    own = _origin(row)
     source = row.get("source", ())
+    origins = tuple(map(_origin, source))  # before another member is read: an error names the last one
     stood = tuple(at["offset"] and documents.offset_of(at["offset"]) for at in source if "offset" in at)
     if stood and len(stood) < len(source):
         raise ValueError("an offset of source is missing")
     return ReceiptEntry(
-        *_origin(row),
+        *own,
         documents.committed_from(row["before"]),
         documents.committed_from(row["written"]),
         documents.committed_from(row["after"]),
-        tuple(map(_origin, source)),
+        origins,
         _time(row["time"]) if "time" in row else None,
         Pending(row["pending"]) if "pending" in row else None,
         stood,

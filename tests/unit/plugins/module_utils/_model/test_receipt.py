@@ -72,6 +72,14 @@ def test_what_has_no_name_or_meaning_is_refused(change):
         from_json(json.dumps(document), "receipt.json")
 
 
+@pytest.mark.parametrize("source", ["x", ["x"], [[]], [5]])
+def test_the_error_names_a_damaged_source(source):
+    document = json.loads(to_json(RECEIPT))
+    document["entries"][0]["source"] = source
+    with pytest.raises(InvalidFile, match="entry 1: source is not built as the format says"):
+        from_json(json.dumps(document), "receipt.json")
+
+
 def test_the_order_of_entries_does_not_matter():
     assert to_json(Receipt("destination-id", RECEIPT.entries[::-1])) == to_json(RECEIPT)
 
