@@ -26,7 +26,8 @@ def inventory_directory(variables: t.Mapping[str, t.Any]) -> str:
 def beside_inventory(path: t.Any, variables: t.Mapping[str, t.Any]) -> str:
     """The path, from the inventory's directory if it is relative; empty if it is.
 
-    Without that directory, from the one in which the command was given. path: what YAML has read, such as 2026 for a directory.
+    Without that directory, from the one in which the command was given. path: what YAML has read, such as 2026 for a directory,
+    or false for none.
     """
-    given = "" if path is None else os.path.expanduser(str(path))
+    given = "" if path is None or path is False else os.path.expanduser(str(path))
     return os.path.join(inventory_directory(variables) or os.getcwd(), given) if given else ""

@@ -81,6 +81,7 @@ def test_a_text_of_names_tells_them_apart():
 def test_relative_paths_are_beside_the_inventory():
     assert look_up("beside", "files", {}) == ["/srv/files"]
     assert look_up("beside", 2026, {}) == ["/srv/2026"]
+    assert look_up("beside", [False, None], {}) == ["", ""]
     assert look_up("beside", ["/etc/files", "~/files", ""], {}) == ["/etc/files", os.path.expanduser("~/files"), ""]
 
 
