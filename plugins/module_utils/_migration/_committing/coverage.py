@@ -24,7 +24,10 @@ _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
 
 
 class Missing(t.NamedTuple):
-    """What a plan has no entry for. groups: those that lack one, at the destination. lines: what there is to say of it."""
+    """What a plan has no entry for. lines: what there is to say of it.
+
+    groups: those that lack an entry, at the destination, and those of which the snapshot has no commit.
+    """
 
     groups: frozenset[str] = frozenset()
     lines: tuple[str, ...] = ()
@@ -77,7 +80,14 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
     missing += in_part if lost > len(missing) else []
     why = f"no entry in the plan: left out{because_of('on_missing_entry', 'skip')}"
     groups = plan.removed_lines or _at_destination(plan, {group for group, _partition in commits})
-    return Missing(frozenset(groups), tuple(f"{name}: {why}" for name in missing))
+    return Missing(_not_taken(plan, snapshot).union(groups), tuple(f"{name}: {why}" for name in missing))
+
+
+def _not_taken(plan: Plan, snapshot: Snapshot) -> frozenset[str]:
+    """The groups of which nothing was taken: what is left out says why. Not one whose name another group has in the plan."""
+    planned = {name for entry in plan.entries for name in (entry.group, *(at.group for at in entry.source))}
+    groups = frozenset(group.name for group in snapshot.groups)
+    return groups.difference(planned, (entry.group for entry in snapshot.entries))
 
 
 def _at_destination(plan: Plan, groups: t.Iterable[str]) -> set[str]:

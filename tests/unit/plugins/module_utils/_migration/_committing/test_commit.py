@@ -49,7 +49,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 from tests.support.identities import Identities, known_by_id
 from tests.support.memory_groups import MemoryGroups
@@ -1126,6 +1130,20 @@ def test_a_group_whose_line_somebody_has_removed_from_the_plan_may_not_start(clu
     outcome = commit(plan, None, CLOUD, skip, cluster.save, snapshot)
     assert outcome.may_start(entries) == ["shipping"]
     assert outcome.may_not_start(entries) == {"new-billing", "gone"}
+
+
+def test_a_group_of_which_nothing_was_taken_may_not_start(cluster):
+    """None of its topics is selected, so its consumers would start by auto.offset.reset."""
+    entries = tuple(
+        entry(new, P0, 40, None, origin=old) for new, old in (("audit", "billing"), ("shipping", "shipping"))
+    )
+    groups = tuple(SnapshotGroup(name, "classic") for name in ("audit", "billing", "fraud", "shipping"))
+    commits = tuple(SnapshotEntry(group, P0, CommittedOffset(7)) for group in ("billing", "shipping"))
+    snapshot = Snapshot("onprem-id", groups, commits, left_out=("fraud: none of its topics is selected",))
+    plan = dataclasses.replace(PLAN, entries=entries, snapshot=snapshot.digest())
+    outcome = commit(plan, None, CLOUD, REWIND, cluster.save, snapshot)
+    assert outcome.may_start(entries) == ["audit", "shipping"]
+    assert outcome.may_not_start(entries) == {"fraud"}
 
 
 RENEW = dataclasses.replace(REWIND, on_expiring="renew")
