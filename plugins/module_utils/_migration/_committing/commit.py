@@ -57,10 +57,11 @@ def commit(
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
-    missing = coverage.Missing()
+    missing = not_planned = coverage.Missing()
     if snapshot is not None:
         missing = coverage.check_covers(plan, snapshot, options.on_missing_entry)
-    not_planned = [] if selection is None else coverage.check_selected(plan, selection)
+    if selection is not None:
+        not_planned = coverage.check_selected(plan, selection)
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
     producers = WriteWatch(source, plan, options.on_still_written, options.idle_wait)
@@ -96,14 +97,14 @@ def commit(
     written_notes = producers.before(decided.may_start)
     # First what skips records where a policy leaves it alone: of many lines, only the first ones are shown.
     not_taken = not_done(snapshot.left_out if snapshot else (), plan)
-    left_out = [*decided.left_out, *missing.lines, *not_planned, *left_out, *not_taken]
+    left_out = [*decided.left_out, *missing.lines, *not_planned.lines, *left_out, *not_taken]
     outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out)
     outcome = dataclasses.replace(
         outcome,
         blocked=blocked,
         active_groups=decided.active_groups,
         kept_groups=sorted(decided.planned.alone),
-        lacking=missing.groups,
+        lacking=missing.groups | not_planned.groups,
         still_written=list(producers.seen.values()),
         notes=[*decided.source_notes, *decided.notes, *written_notes],
     )

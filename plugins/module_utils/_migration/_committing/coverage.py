@@ -26,7 +26,7 @@ _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
 class Missing(t.NamedTuple):
     """What a plan has no entry for. lines: what there is to say of it.
 
-    groups: those that lack an entry, at the destination, and those of which the snapshot has no commit.
+    groups: those that lack an entry, at the destination, and those that were asked for and of which nothing was taken.
     """
 
     groups: frozenset[str] = frozenset()
@@ -143,10 +143,10 @@ def _check_names(plan: Plan) -> None:
                 )
 
 
-def check_selected(plan: Plan, selection: Selection) -> list[str]:
+def check_selected(plan: Plan, selection: Selection) -> Missing:
     """Raise Refused where a plan that was made from no snapshot has groups or topics that are not selected now.
 
-    Returns a line for each group that is named and not in the plan.
+    Returns the groups that are named and not in the plan.
     """
     partitions = values_by_key(entry.key for entry in plan.entries)
     strange = sorted(partitions.keys() - {*selection.select_groups(partitions).names})
@@ -162,7 +162,8 @@ def check_selected(plan: Plan, selection: Selection) -> list[str]:
         for what, names in (("group", strange), ("topic", others))
         if names
     )
-    return [f"{name}: not in the plan" for name in selection.groups if name not in partitions]
+    named = [name for name in selection.groups if name not in partitions]
+    return Missing(frozenset(named), tuple(f"{name}: not in the plan" for name in named))
 
 
 def _other_groups(planned: set[str], taken: set[str]) -> str:

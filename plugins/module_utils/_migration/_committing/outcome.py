@@ -51,7 +51,7 @@ class CommitOutcome:
     unmoved: one line for each reason why a rollback restores nothing of groups.
     kept_groups: groups of which a policy leaves an offset alone, or that are left out because they are
     in use at the source. lacking: groups of which the plan has no entry for a commit of the snapshot, and
-    those of which the snapshot has no commit.
+    those that were asked for and of which nothing was taken.
     active_groups: groups that are left out because they are in use at the destination, and for which the plan has other
     offsets than they have, or that a rollback would change. still_written: topics of the source that have grown at the last
     look.

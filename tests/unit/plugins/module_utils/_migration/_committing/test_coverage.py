@@ -187,6 +187,6 @@ def test_a_plan_without_a_snapshot_has_nothing_that_is_not_selected(selection, t
 
 
 def test_a_named_group_that_is_not_in_the_plan_is_told():
-    assert check_selected(PLAN, Selection(group_patterns=(".*",))) == []
+    assert check_selected(PLAN, Selection(group_patterns=(".*",))) == Missing()
     named = Selection(groups=("new-billing", "new-fraud", "new-shipping"))
-    assert check_selected(PLAN, named) == ["new-shipping: not in the plan"]
+    assert check_selected(PLAN, named) == (frozenset({"new-shipping"}), ("new-shipping: not in the plan",))
