@@ -57,7 +57,7 @@ def commit(
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
-    missing = not_planned = coverage.Missing()
+    missing = not_planned = coverage.NotPlanned()
     if snapshot is not None:
         missing = coverage.check_covers(plan, snapshot, options.on_missing_entry)
     if selection is not None:

@@ -23,7 +23,7 @@ from ..._model.visible_text import visible_name
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
 
 
-class Missing(t.NamedTuple):
+class NotPlanned(t.NamedTuple):
     """What a plan has no entry for. lines: what there is to say of it.
 
     groups: those that lack an entry, at the destination, and those that were asked for and of which nothing was taken.
@@ -33,7 +33,7 @@ class Missing(t.NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntry) -> Missing:
+def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntry) -> NotPlanned:
     """Raise Refused unless the plan was made from exactly this snapshot and has an entry for everything in it.
 
     :param on_missing_entry: fail, or skip, which leaves out what the plan has no entry for.
@@ -80,7 +80,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
     missing += in_part if lost > len(missing) else []
     why = f"no entry in the plan: left out{because_of('on_missing_entry', 'skip')}"
     groups = plan.removed_lines or _at_destination(plan, {group for group, _partition in commits})
-    return Missing(_not_taken(plan, snapshot).union(groups), tuple(f"{name}: {why}" for name in missing))
+    return NotPlanned(_not_taken(plan, snapshot).union(groups), tuple(f"{name}: {why}" for name in missing))
 
 
 def _not_taken(plan: Plan, snapshot: Snapshot) -> frozenset[str]:
@@ -143,7 +143,7 @@ def _check_names(plan: Plan) -> None:
                 )
 
 
-def check_selected(plan: Plan, selection: Selection) -> Missing:
+def check_selected(plan: Plan, selection: Selection) -> NotPlanned:
     """Raise Refused where a plan that was made from no snapshot has groups or topics that are not selected now.
 
     Returns the groups that are named and not in the plan.
@@ -163,7 +163,7 @@ def check_selected(plan: Plan, selection: Selection) -> Missing:
         if names
     )
     named = [name for name in selection.groups if name not in partitions]
-    return Missing(frozenset(named), tuple(f"{name}: not in the plan" for name in named))
+    return NotPlanned(frozenset(named), tuple(f"{name}: not in the plan" for name in named))
 
 
 def _other_groups(planned: set[str], taken: set[str]) -> str:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.coverage import (
-    Missing,
+    NotPlanned,
     check_covers,
     check_selected,
 )
@@ -50,7 +50,7 @@ PLAN = plan_of(SNAPSHOT, OFFSETS)
 
 
 def test_a_plan_with_an_entry_for_everything_leaves_nothing_out():
-    assert check_covers(PLAN, SNAPSHOT, "fail") == Missing()
+    assert check_covers(PLAN, SNAPSHOT, "fail") == NotPlanned()
 
 
 def test_removed_lines_are_named_and_refused():
@@ -72,7 +72,7 @@ def test_removed_lines_are_left_out_where_that_is_asked_for():
 def test_partitions_without_a_commit_may_be_planned_as_well():
     at = TopicPartition("orders", 2)
     more = PlanEntry("new-billing", at, None, Verdict.UNCOMMITTED, (SourcePosition("billing", at, None),))
-    assert check_covers(dataclasses.replace(PLAN, entries=(*PLAN.entries, more)), SNAPSHOT, "fail") == Missing()
+    assert check_covers(dataclasses.replace(PLAN, entries=(*PLAN.entries, more)), SNAPSHOT, "fail") == NotPlanned()
 
 
 @pytest.mark.parametrize("on_missing_entry", ["fail", "skip"])
@@ -153,7 +153,7 @@ def copied(plan):
 
 def test_a_group_that_becomes_several_may_lose_none_of_its_lines():
     whole = copied(PLAN)
-    assert check_covers(whole, SNAPSHOT, "fail") == Missing()
+    assert check_covers(whole, SNAPSHOT, "fail") == NotPlanned()
     torn = dataclasses.replace(whole, entries=tuple(entry for entry in whole.entries if entry.group != "new-billing"))
     with pytest.raises(Refused, match=re.escape("the plan lacks what it was made with: 2 lines of new-billing")):
         check_covers(torn, SNAPSHOT, "fail")
@@ -164,7 +164,7 @@ def test_a_group_that_becomes_several_may_lose_none_of_its_lines():
 def test_a_plan_of_an_earlier_release_tells_of_commits_alone():
     whole = dataclasses.replace(copied(PLAN), lines={})
     torn = dataclasses.replace(whole, entries=whole.entries[1:])
-    assert check_covers(torn, SNAPSHOT, "fail") == Missing()
+    assert check_covers(torn, SNAPSHOT, "fail") == NotPlanned()
     assert check_covers(dataclasses.replace(PLAN, entries=PLAN.entries[1:]), SNAPSHOT, "skip").groups == {"new-billing"}
 
 
@@ -187,6 +187,6 @@ def test_a_plan_without_a_snapshot_has_nothing_that_is_not_selected(selection, t
 
 
 def test_a_named_group_that_is_not_in_the_plan_is_told():
-    assert check_selected(PLAN, Selection(group_patterns=(".*",))) == Missing()
+    assert check_selected(PLAN, Selection(group_patterns=(".*",))) == NotPlanned()
     named = Selection(groups=("new-billing", "new-fraud", "new-shipping"))
     assert check_selected(PLAN, named) == (frozenset({"new-shipping"}), ("new-shipping: not in the plan",))
