@@ -305,9 +305,13 @@ def look(module: Module) -> dict[str, t.Any]:
     )
     another = []
     if written is not None:
-        another = use_case.receipt_of_another(written, source, destination, preflight.cluster_ids)
+        is_of_one = _is_of_one_cluster(params["receipt"])
+        another = use_case.receipt_of_another(written, source, destination, preflight.cluster_ids, is_of_one)
     if migrated is not None:
-        another = use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids) or another
+        is_of_one = _is_of_one_cluster(params["returns"])
+        another = (
+            use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids, is_of_one) or another
+        )
         if not (another or preflight.problems or params["on_rewind"] == OnRewind.KEEP):
             another = use_case.never_joined(migrated, source, preflight.groups)
     problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *preflight.problems)}.values())
@@ -364,6 +368,12 @@ def _read(path: str | None, parse: t.Callable[[str, str], _File], damaged: list[
     except (InvalidFile, InvalidInput) as exc:
         damaged.append(exc)
         return None
+
+
+def _is_of_one_cluster(path: str) -> bool:
+    """Is the plan beside this receipt one inside one cluster, as that of a clone or a reset?"""
+    made = files.parsed_or_none(os.path.join(os.path.dirname(path), "plan.json"), plan.from_json)
+    return made is not None and made.is_within_one_cluster
 
 
 def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receipt]]:

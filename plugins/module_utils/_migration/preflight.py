@@ -18,7 +18,7 @@ from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, Migration
 from .._model.failure_kinds import FailureKind
 from .._model.mapping import Mapping
 from .._model.notes import Note, NoteKind
-from .._model.option_names import correct_clusters, option_name, ways
+from .._model.option_names import correct_clusters, option_name, path_option, ways
 from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnRewind
 from .._model.progress import NAMED, counted, first_names, first_of
@@ -213,9 +213,16 @@ def lacking_spark(options: SparkOptions, otherwise: str | None = None) -> list[M
 
 
 def receipt_of_another(
-    receipt: Receipt, source: Connection, destination: Connection, cluster_ids: t.Mapping[str, str]
+    receipt: Receipt,
+    source: Connection,
+    destination: Connection,
+    cluster_ids: t.Mapping[str, str],
+    is_of_one: bool,
 ) -> list[MigrationError]:
-    """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
+    """Why a receipt that is there cannot be added to; cluster_ids are those of look().
+
+    is_of_one: whether the receipt is one of a clone or a reset inside one cluster.
+    """
     exchanged = Refused(
         "source and destination are exchanged",
         cluster=str(destination),
@@ -224,13 +231,21 @@ def receipt_of_another(
         "with the source and the destination of the migration",
         kind=FailureKind.OTHER_CLUSTER,
     )
-    return _of_other_side(receipt, destination, ("destination", "source"), cluster_ids, exchanged, keeps_rollback())
+    problem = _inside_one(receipt, destination) if is_of_one else exchanged
+    return _of_other_side(receipt, destination, ("destination", "source"), cluster_ids, problem, keeps_rollback())
 
 
 def receipt_of_no_return(
-    receipt: Receipt, source: Connection, destination: Connection, cluster_ids: t.Mapping[str, str]
+    receipt: Receipt,
+    source: Connection,
+    destination: Connection,
+    cluster_ids: t.Mapping[str, str],
+    is_of_one: bool,
 ) -> list[MigrationError]:
-    """Why groups cannot be returned by the receipt of their migration: it was made for another cluster than they leave now."""
+    """Why groups cannot be returned by the receipt of their migration: it was made for another cluster than they leave now.
+
+    As receipt_of_another() otherwise.
+    """
     names = "a return has the source and the destination of the migration"
     exchanged = Refused(
         "source and destination are exchanged",
@@ -240,7 +255,18 @@ def receipt_of_no_return(
         kind=FailureKind.OTHER_CLUSTER,
     )
     remedy = f"{correct_clusters()}: {names}"
-    return _of_other_side(receipt, source, ("source", "destination"), cluster_ids, exchanged, remedy)
+    problem = _inside_one(receipt, source) if is_of_one else exchanged
+    return _of_other_side(receipt, source, ("source", "destination"), cluster_ids, problem, remedy)
+
+
+def _inside_one(receipt: Receipt, cluster: Connection) -> Refused:
+    return Refused(
+        "the directory is that of a clone or a reset inside one cluster",
+        cluster=str(cluster),
+        why=f"the {receipt.name} was made for the other cluster alone",
+        remedy=f"correct {path_option()}",
+        kind=FailureKind.OTHER_CLUSTER,
+    )
 
 
 def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str]) -> list[MigrationError]:

@@ -193,12 +193,11 @@ def kept_copy(path: str) -> str | None:
     return None
 
 
-def lost_receipt(path: str) -> list[Note]:
-    """A note where only the history has the receipt."""
+def lost_receipt(path: str, effect: str = "A new receipt takes back only what this run changes.") -> list[Note]:
+    """A note where only the history has the receipt. effect: what the run does without it, as a sentence."""
     if os.path.exists(path) or not (kept := kept_copy(path)):
         return []
-    told = f"{path} is not there, and {kept} is: copy it to its place. A new receipt takes back only what this run changes."
-    return [Note(NoteKind.RECEIPT_LOST, told)]
+    return [Note(NoteKind.RECEIPT_LOST, f"{path} is not there, and {kept} is: copy it to its place. {effect}")]
 
 
 def check_writable(path: str) -> None:

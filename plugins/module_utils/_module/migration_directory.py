@@ -30,7 +30,10 @@ _MIGRATING = ("migrate", "apply", "cut_over")
 
 
 def read_directory(directory: str) -> DirectoryFiles:
-    """Raises InvalidFile for what is no directory, for one without a plan and a receipt, and for a damaged file."""
+    """Raises InvalidFile for what is no directory, for one without a plan and a receipt, and for a damaged file.
+
+    A receipt that is lost is told by its newest copy in the history: see lost_receipts().
+    """
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise InvalidFile(
             f"{directory} is no directory",
@@ -39,7 +42,7 @@ def read_directory(directory: str) -> DirectoryFiles:
         )
     damaged: list[MigrationError] = []
     made = files.parsed_or_none(os.path.join(directory, "plan.json"), plan.from_json, damaged)
-    written = files.parsed_or_none(os.path.join(directory, "receipt.json"), receipt.from_json, damaged)
+    written = files.parsed_or_none(_last_receipt(directory), receipt.from_json, damaged)
     last = files.parsed_or_none(os.path.join(directory, "status.json"), status.from_json, damaged)
     raise_any(damaged)
     run = _open_run(directory)
@@ -64,6 +67,19 @@ def read_directory(directory: str) -> DirectoryFiles:
     written = _with_lines(written, made, unwritten)
     earlier = _earlier(directory, made, written.entries if written else ())
     return DirectoryFiles(directory, made, written, returned, synced, objected, run, migrated, earlier)
+
+
+def _last_receipt(home: str) -> str:
+    """The path of the receipt there, or where it is lost, of its newest copy in the history."""
+    path = os.path.join(home, "receipt.json")
+    return path if os.path.exists(path) else files.kept_copy(path) or path
+
+
+def lost_receipts(directory: str) -> list[Note]:
+    """A note for each receipt there, that of the return included, which read_directory() takes from the history."""
+    homes = directory, os.path.join(directory, "return")
+    effect = "The status is what that one says, and no rollback or return begins until then."
+    return [note for home in homes for note in files.lost_receipt(os.path.join(home, "receipt.json"), effect)]
 
 
 def _kept(directory: str) -> list[str]:
@@ -223,7 +239,7 @@ def read_return(directory: str) -> receipt.Receipt | None:
     """
     home = os.path.join(directory, "return")
     made = files.parsed(os.path.join(home, "plan.json"), plan.from_json)
-    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json)
+    returned = files.parsed(_last_receipt(home), receipt.from_json)
     last = files.parsed(os.path.join(home, "status.json"), status.from_json)
     synced = _synced(home, last, made, _own_open_run(home))
     runs = _carried_out(home, ("return", *_MIGRATING), synced, returned)
@@ -236,9 +252,9 @@ def read_return(directory: str) -> receipt.Receipt | None:
 
 
 def read_migrated(path: str) -> receipt.Receipt:
-    """This receipt of a migration, also with what its runs have found as it had to be. Raises InvalidFile."""
+    """This receipt of a migration, also with what its runs have found as it had to be. Raises InvalidFile, if it is lost."""
     found = None
-    if os.path.basename(path) == "receipt.json":
+    if os.path.basename(path) == "receipt.json" and not files.lost_receipt(path):
         with contextlib.suppress(InvalidFile):  # the receipt is enough
             found = read_directory(os.path.dirname(path)).receipt
     return found if found and found.entries else files.parsed_required(path, receipt.from_json, "receipt", None)

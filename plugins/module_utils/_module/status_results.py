@@ -22,7 +22,7 @@ from .._model.migration_status import DirectoryFiles, half_written, incomplete_l
 from .._model.option_names import option_name
 from . import files
 from .frame import Module
-from .migration_directory import read_directory
+from .migration_directory import lost_receipts, read_directory
 from .status_files import write_metrics
 
 KIND = "migration-status"
@@ -61,13 +61,14 @@ def status_result(module: Module, source: Connection, destination: Connection) -
         for each in directories
         if each.open_run is not None
     ]
+    lost = [note for each in directories for note in lost_receipts(each.directory)]
     told = waves.wave_lines(sorted_waves, states) if asked else []
     return {
         "changed": False,
         **result,
         "table": status_table(status.groups),
         "summary": [*lines, *told, *incomplete_lines(status.groups), *next_lines(status.groups)],
-        **module.warned([*open_runs, *status.notes, *unused]),
+        **module.warned([*open_runs, *lost, *status.notes, *unused]),
     }
 
 

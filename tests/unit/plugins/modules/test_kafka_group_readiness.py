@@ -251,6 +251,18 @@ def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_pa
     assert result["notes"][0].startswith("wave second: No group that this user may describe on source cluster")
 
 
+def test_a_receipt_that_only_the_history_has_is_told(status, tmp_path):
+    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    kept = tmp_path / "history/2026-11-26T020000Z-migrate"
+    kept.mkdir(parents=True)
+    (kept / "receipt.json").write_text(receipt.to_json(receipt.Receipt("b")))
+    result = status()
+    assert (
+        result["note_kinds"] == ["receipt_lost"]
+        and f"{kept}/receipt.json is: copy it to its place" in result["notes"][0]
+    )
+
+
 @pytest.mark.parametrize("home", ["", "return"])
 def test_a_run_that_was_killed_is_told(status, tmp_path, home):
     (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))

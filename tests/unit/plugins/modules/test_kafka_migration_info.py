@@ -156,6 +156,17 @@ def test_a_return_by_the_receipt_of_another_cluster_names_it_and_what_to_correct
     assert problem["message"].count("exchanged") == 1  # once is enough
 
 
+@pytest.mark.parametrize(("purpose", "cluster_id"), [("receipt", "S"), ("returns", "D")])
+def test_the_directory_of_a_clone_does_not_pass_for_exchanged_clusters(look, tmp_path, purpose, cluster_id):
+    saved(tmp_path / "plan.json", plan.to_json(plan.Plan(cluster_id, cluster_id, "digest", ())))
+    entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
+    path = saved(tmp_path / "receipt.json", receipt.to_json(receipt.Receipt(cluster_id, entries)))
+    variables = {name: f"group_migration_{name}" for name in ("source", "destination", "directory")}
+    (problem,) = look(**{purpose: path}, groups=["billing"], option_names=variables)["problems"]
+    assert "the directory is that of a clone or a reset inside one cluster: the receipt" in problem["message"]
+    assert problem["remedy"] == "correct group_migration_directory"
+
+
 def test_the_groups_of_a_return_are_those_of_a_receipt(look, tmp_path):
     entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
     path = saved(tmp_path / "r.json", receipt.to_json(receipt.Receipt("S", entries)))

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.migration_directory import (
+    lost_receipts,
     read_directory,
     read_migrated,
     read_return,
@@ -325,3 +326,25 @@ def test_nobody_removes_the_memory_of_rounds_and_takes_their_groups_for_migrated
     (tmp_path / "status.json").write_text("{")
     with pytest.raises(InvalidFile, match="Remove it, and run the next round: without it, groups in rounds look as if"):
         read_directory(str(tmp_path))
+
+
+@pytest.mark.parametrize("home", ["", "return"])
+def test_a_lost_receipt_is_told_by_its_copy_in_the_history_and_no_return_rests_on_that(tmp_path, home):
+    written_in(tmp_path, "billing", "shop")
+    run_in(tmp_path, "migrate", 1000, "billing", "shop")
+    written_in(tmp_path / "return", "billing", "shop", time=2900)
+    run_in(tmp_path / "return", "return", 3000, "billing", "shop")
+    assert lost_receipts(str(tmp_path)) == []
+    (tmp_path / home / "receipt.json").unlink()
+    run_in(tmp_path, "migrate", 4000, "audit")  # with nothing to write
+    its = {its.group: its for its in groups_of(read_directory(str(tmp_path)))}
+    assert {group: (bool(files.written), files.is_returned) for group, files in its.items()} == {
+        "audit": (True, False),
+        "billing": (True, True),
+        "shop": (True, True),
+    }
+    (note,) = lost_receipts(str(tmp_path))
+    assert note.kind == "receipt_lost" and f"{tmp_path / home / 'receipt.json'} is not there, and " in note.text
+    if not home:
+        with pytest.raises(InvalidFile, match=r"If it is lost, restore receipt\.json from .*-migrate/receipt\.json"):
+            read_migrated(str(tmp_path / "receipt.json"))
