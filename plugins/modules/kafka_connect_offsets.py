@@ -213,8 +213,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     rolling_back = params["state"] == "rolled_back"
     options.check_all(
         params,
-        (lambda: files.check_exists(path, "receipt")) if rolling_back else None,
-        lambda: files.check_writable(path),
+        lambda: files.check_rollback_file(path, "receipt") if rolling_back else files.check_writable(path),
         lambda: _policy(params),
         lambda: _check_method(params),
     )

@@ -173,9 +173,9 @@ from ..module_utils._module.migration_directory import to_undo
 
 
 def _check_restores(params: dict[str, t.Any]) -> None:
-    files.check_exists(params["removed"], "removed groups")
+    files.check_rollback_file(params["removed"], "removed groups")
     if params["receipt"] is not None:
-        files.check_exists(params["receipt"], "receipt")
+        files.check_rollback_file(params["receipt"], "receipt")
 
 
 def remove(module: Module) -> dict[str, t.Any]:
@@ -185,8 +185,7 @@ def remove(module: Module) -> dict[str, t.Any]:
         params,
         lambda: options.check_not_negative(params, "idle_wait"),
         lambda: options.rollback_selection(params),
-        (lambda: _check_restores(params)) if params["state"] == "restored" else None,
-        lambda: files.check_writable(path),
+        lambda: _check_restores(params) if params["state"] == "restored" else files.check_writable(path),
     )
     selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")
     policies = options.filled(use_case.RemovalOptions, params)

@@ -451,7 +451,7 @@ def _gone(path: str | None) -> frozenset[str] | None:
 
 def _check_rollback(params: dict[str, t.Any]) -> None:
     options.check_unused(params, "a rollback rests on the receipt alone", "plan_digest", "snapshot", "report")
-    files.check_exists(params["receipt"], "receipt")
+    files.check_rollback_file(params["receipt"], "receipt")
 
 
 def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dict[str, t.Any]:
@@ -461,8 +461,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         params,
         lambda: options.check_not_negative(params, "idle_wait"),
         lambda: options.rollback_selection(params),
-        (lambda: _check_rollback(params)) if params["state"] == "rolled_back" else None,
-        lambda: files.check_writable(path),
+        lambda: _check_rollback(params) if params["state"] == "rolled_back" else files.check_writable(path),
     )
     selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None

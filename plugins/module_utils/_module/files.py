@@ -143,10 +143,11 @@ def parsed_required(path: str, parse: t.Callable[[str, str], _Document], kind: s
     return parse(read_required(path, kind, made_by), path)
 
 
-def check_exists(path: str, kind: str) -> None:
-    """As read_required(), for a file that a rollback needs, and reads only when its directory is locked."""
+def check_rollback_file(path: str, kind: str) -> None:
+    """Raise InvalidFile for a file that a rollback rests on, reads only when its directory is locked, and writes again."""
     if not os.path.exists(path):
         raise _missing(path, kind, None)
+    check_writable(path)
 
 
 def named_after() -> str:
@@ -170,15 +171,19 @@ def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
 
 
 def meant(folder: str, names: t.Collection[str]) -> str:
-    """For a directory that is not there: the one beside it with a similar name that has such a file, as a question."""
+    """For a directory that is not there: the one beside it with a similar name that has such a file, as a question.
+
+    That of the other direction, whose name a role has made of both clusters, comes first.
+    """
     above, name = os.path.split(folder)
+    exchanged = "-to-".join(reversed(name.split("-to-")))
     with contextlib.suppress(OSError):
         having = [
             sibling
             for sibling in os.listdir(above)
             if any(os.path.exists(os.path.join(above, sibling, file_name)) for file_name in names)
         ]
-        if near := difflib.get_close_matches(name, having, 1):
+        if near := [exchanged] if exchanged in having else difflib.get_close_matches(name, having, 1):
             return f" (did you mean {os.path.join(above, near[0])}?)"
     return ""
 

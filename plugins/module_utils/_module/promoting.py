@@ -141,8 +141,7 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
             if name not in ("source", "topic_map", "replication_policy")
         },
         (lambda: _check_no_snapshot(module.params)) if lifts else None,
-        lambda: files.check_exists(path, "receipt"),
-        lambda: files.check_writable(path),
+        lambda: files.check_rollback_file(path, "receipt"),
     )
     destination = options.connection(module.params, "destination")
     with files.locked(path):

@@ -254,3 +254,8 @@ def test_a_rollback_refuses_what_it_would_ignore(commit, tmp_path, option):
     result = commit(state="rolled_back", everything=True, **{option: "x"})
     assert f"{option} has no meaning with state rolled_back: a rollback rests on the receipt alone" in result["msg"]
     assert not hasattr(commit, "asked")
+
+
+def test_a_rollback_without_its_directory_is_told_once(commit, tmp_path):
+    message = commit(state="rolled_back", plan=None, receipt=str(tmp_path / "b-to-a/r.json"), everything=True)["msg"]
+    assert "there is no receipt file" in message and "cannot be written" not in message

@@ -401,14 +401,16 @@ def test_a_receipt_in_a_directory_that_is_not_there_is_told_by_the_directory(tmp
     path = str(tmp_path / "onprem-to-clowd" / "receipt.json")
     monkeypatch.setattr(option_names, "_variables", {})
     with pytest.raises(InvalidFile, match=f"there is no directory {tmp_path}/onprem-to-clowd. Correct the path.$"):
-        files.check_exists(path, "receipt")
+        files.check_rollback_file(path, "receipt")
     for name in ("onprem-to-cloud", "onprem-to-clout"):
         (tmp_path / name).mkdir()
     (tmp_path / "onprem-to-cloud" / "receipt.json").touch()  # the other has none
     with pytest.raises(
         InvalidFile, match=rf"onprem-to-clowd \(did you mean {tmp_path}/onprem-to-cloud\?\). Correct the path.$"
     ):
-        files.check_exists(path, "receipt")
+        files.check_rollback_file(path, "receipt")
+    with pytest.raises(InvalidFile, match=rf"did you mean {tmp_path}/onprem-to-cloud\?"):  # that of the other direction
+        files.check_rollback_file(str(tmp_path / "cloud-to-onprem" / "receipt.json"), "receipt")
     names = "directory", "source", "destination"
     option_names.set_variables({name: f"group_migration_{name}" for name in names})
     with pytest.raises(InvalidFile) as missing:
@@ -419,4 +421,4 @@ def test_a_receipt_in_a_directory_that_is_not_there_is_told_by_the_directory(tmp
     )
     os.mkdir(tmp_path / "onprem-to-clowd")
     with pytest.raises(InvalidFile, match="no run in this directory has written anything"):
-        files.check_exists(path, "receipt")
+        files.check_rollback_file(path, "receipt")

@@ -73,7 +73,7 @@ class World(MemoryBrokers):
         error = None if count else "UNKNOWN_TOPIC_OR_PARTITION"
         return {name: types.SimpleNamespace(error=self.errors.get(name, error), partitions=count) for name in names}
 
-    def check_exists(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
+    def check_rollback_file(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
         """A broker says nothing of partitions that it does not have."""
         assert all(each.partition < self.counts[connection.name] for each in partitions)
 
