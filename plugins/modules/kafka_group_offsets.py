@@ -200,8 +200,11 @@ from ..module_utils._migration import take_snapshot as use_case
 from ..module_utils._model import offset_formats, removed
 from ..module_utils._model import snapshot as file
 from ..module_utils._model.connection import Connection
+from ..module_utils._model.errors import InvalidFile
+from ..module_utils._model.failure_kinds import FailureKind
 from ..module_utils._model.left_out import left_out
 from ..module_utils._model.offset_formats import OffsetFormat
+from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked
 from ..module_utils._model.selection import Selection
 from ..module_utils._module import exports, files, options, results
@@ -257,9 +260,7 @@ def take(module: Module) -> dict[str, t.Any]:
 def _taken(params: dict[str, t.Any], connection: Connection, selection: Selection) -> use_case.TakenSnapshot:
     if params["backup"] is not None:
         path = params["backup"]
-        text = files.read_required(path, "backup", "kafka_group_offsets")
-        backup = offset_formats.read_backup(text, path, selection)
-        return backups.from_backup(backup, path, connection, selection)
+        return backups.from_backup(_backup(path, selection), path, connection, selection)
     return use_case.take(
         connection,
         selection,
@@ -270,6 +271,19 @@ def _taken(params: dict[str, t.Any], connection: Connection, selection: Selectio
         say=reporter(params["progress_file"]),
         removed=files.parsed(params["removed"], removed.from_json),
     )
+
+
+def _backup(path: str, selection: Selection) -> file.Snapshot:
+    """Raises InvalidFile, which never says to remove the file: nobody can make a backup again."""
+    remedy = f"correct {option_name('backup')}, or use another backup"
+    if (text := files.read(path)) is None:
+        raise InvalidFile(f"there is no backup file {path}", remedy=remedy, kind=FailureKind.FILE_MISSING)
+    try:
+        return offset_formats.read_backup(text, path, selection)
+    except InvalidFile as exc:
+        if text.strip() and not file.is_json(text):  # of CSV, the remedy names the line
+            raise
+        raise InvalidFile(exc.what, why=exc.why, remedy=remedy, kind=exc.kind) from exc
 
 
 def main() -> None:

@@ -100,6 +100,23 @@ def test_a_failure_names_the_group_and_leaves_the_file(take, run_module, monkeyp
     assert result["failed"] and "billing" in result["msg"] and (tmp_path / "s.json").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        '{"format": "streamshift.kafka/snapshot",',
+        '{"format": "streamshift.kafka/plan", "version": 1, "entries": []}',
+    ],
+)
+def test_nobody_is_told_to_remove_a_backup_or_to_correct_another_option(take, tmp_path, text):
+    if text is not None:
+        (tmp_path / "b.json").write_text(text)
+    names = {"backup": "group_clone_backup", "directory": "group_clone_directory"}
+    message = take(backup=str(tmp_path / "b.json"), option_names=names)["msg"]
+    assert message.splitlines()[0].endswith(". Correct group_clone_backup, or use another backup.")
+
+
 def test_a_backup_without_group_names_has_the_offsets_of_the_group_that_is_selected(take, monkeypatch, tmp_path):
     (tmp_path / "billing.csv").write_text("orders,0,7\n")
     monkeypatch.setattr(
