@@ -161,7 +161,7 @@ def _lags(sources: Sources, missing: Missing, count: PartitionCount, destination
     if sources.expired:
         offset = _before_lost_ones(offset, count)
     deleted = rows.deleted_records(destination)
-    wait = "wait for the replication tool" + (" only if it has not copied them yet" if deleted else "")
+    wait = rows.WAIT + (" only if it has not copied them yet" if deleted else "")
     return blocked(
         Reason.DESTINATION_LAGS,
         f"{missing.records:,} consumed records are not at the destination; the last one, {missing.partition} offset "

@@ -25,6 +25,7 @@ from .lossless import ConsumedBefore, Lossless, NoRecordBefore
 from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
 from .search import TAIL, Cut
 
+WAIT = "wait for the replication tool (wait_for_replication)"
 _NONE_KNOWN = "no record that was read at the destination equals one of the source"
 
 
@@ -161,7 +162,7 @@ def lags(
     deleted = "" if at_end and destination.length else deleted_records(destination.facts)
     # A later one may be there, and equal to one that is deleted.
     others = "nor any after it that can be told from consumed ones" if deleted else "and none after it"
-    wait = "wait for the replication tool" + (" only if it has not copied this record yet" if deleted else "")
+    wait = WAIT + (" only if it has not copied this record yet" if deleted else "")
     to_come = anchor - reached
     hidden = hidden_records(destination.facts, (to_come + 1) // 2)  # the source may have a marker after each record
     return blocked(

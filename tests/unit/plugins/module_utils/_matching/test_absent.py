@@ -174,10 +174,13 @@ class TestDeleted:
             "the destination's log starts at offset 50: retention or DeleteRecords has deleted what was before"
             in decision.detail
         )
-        assert "wait for the replication tool only if it has not copied this record yet" in decision.detail
+        assert (
+            "wait for the replication tool (wait_for_replication) only if it has not copied this record yet"
+            in decision.detail
+        )
         assert "none after it" not in decision.detail
         with_all = decided(36, source, log("a@1 " * 20), with_timestamp=False)
-        assert "none after it; wait for the replication tool, or see" in with_all.detail
+        assert "none after it; wait for the replication tool (wait_for_replication), or see" in with_all.detail
 
     @pytest.mark.parametrize("committed", [0, 5, 10])
     def test_an_empty_log_that_had_records_is_told_apart_from_a_tool_that_lags(self, committed: int) -> None:

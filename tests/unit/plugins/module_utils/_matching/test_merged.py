@@ -166,7 +166,7 @@ def test_consumed_records_that_are_still_to_come_block_and_are_named():
     hiding = decide_merged(Sources((position(20),), missing), found(8, 3), LogFacts(50, 60, 63), Policy()).detail
     assert "the destination's log starts at offset 50: retention or DeleteRecords has deleted what was before" in hiding
     assert "a transaction that is open at the destination hides 3 offsets from 60 on" in hiding
-    assert "wait for the replication tool only if it has not copied them yet" in hiding
+    assert "wait for the replication tool (wait_for_replication) only if it has not copied them yet" in hiding
 
 
 @pytest.mark.parametrize(
