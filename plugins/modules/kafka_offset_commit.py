@@ -384,7 +384,7 @@ import typing as t
 from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import own_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
-from ..module_utils._model import offset_formats, plan, receipt, removed
+from ..module_utils._model import offset_formats, plan, receipt, removed, snapshot
 from ..module_utils._model.errors import InvalidFile, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
@@ -441,6 +441,11 @@ def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:
     return frozenset(group.group for group in groups if group.is_returned)
 
 
+def _snapshot_beside(path: str) -> snapshot.Snapshot | None:
+    """What a role has kept beside this plan, which need not be what the plan was made from."""
+    return files.parsed_or_none(os.path.join(os.path.dirname(path), "snapshot.json"), snapshot.from_json)
+
+
 def _gone(path: str | None) -> frozenset[str] | None:
     """The groups that a rename has removed and nobody has made again; None if they are of no concern."""
     if path is None:
@@ -493,6 +498,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 selection,
                 verified.look,
                 is_in_return(path),
+                kept=lambda: _snapshot_beside(params["plan"]),
             )
             standing = outcome.standing(made.entries)
             costs = summaries.costs(made, standing, outcome.after, verified.absent)

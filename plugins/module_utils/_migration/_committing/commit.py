@@ -43,6 +43,7 @@ def commit(
     selection: Selection | None = None,
     earlier: EarlierLook = NOT_LOOKED,
     returns: bool = False,
+    kept: t.Callable[[], Snapshot | None] = lambda: None,
 ) -> CommitOutcome:
     """Commit the plan's offsets and read them back.
 
@@ -54,12 +55,13 @@ def commit(
     :param selection: the groups and topics that are meant; the plan must have no others. None for whatever it has.
     :param earlier: how both clusters were seen when the plan was verified, from when on idle_wait counts.
     :param returns: whether groups are returned to where they were once.
+    :param kept: see coverage.check_covers().
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
     missing = not_planned = coverage.NotPlanned()
     if snapshot is not None:
-        missing = coverage.check_covers(plan, snapshot, options.on_missing_entry)
+        missing = coverage.check_covers(plan, snapshot, options.on_missing_entry, kept)
     if selection is not None:
         not_planned = coverage.check_selected(plan, selection)
     _check_certificates(plan, cluster)

@@ -17,7 +17,7 @@ from ..._model.policies import OnMissingEntry
 from ..._model.progress import are, counted, first_names, first_of
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
-from ..._model.snapshot import Snapshot
+from ..._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry
 from ..._model.visible_text import visible_name
 
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
@@ -33,10 +33,16 @@ class NotPlanned(t.NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntry) -> NotPlanned:
+def check_covers(
+    plan: Plan,
+    snapshot: Snapshot,
+    on_missing_entry: OnMissingEntry,
+    kept: t.Callable[[], Snapshot | None] = lambda: None,
+) -> NotPlanned:
     """Raise Refused unless the plan was made from exactly this snapshot and has an entry for everything in it.
 
     :param on_missing_entry: fail, or skip, which leaves out what the plan has no entry for.
+    :param kept: reads the snapshot beside the plan, which serves a message alone.
     Returns what is left out so: commits by their names at the source. One that goes to several groups or partitions may lack
     a part of its entries: these are counted by the group at the destination.
     """
@@ -55,7 +61,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             "the selected groups that have committed offsets are not those that the plan was made for"
             if others
             else "the source's groups have moved since the plan was made, or other topics are selected now",
-            why=others or _difference(planned, taken),
+            why=others or _difference(planned, taken) or _other_than_offsets(plan, kept(), snapshot),
             remedy="select what the plan was made for, or plan again",
         )
     _check_unedited(planned, taken)
@@ -177,12 +183,34 @@ def _other_groups(planned: set[str], taken: set[str]) -> str:
 
 
 def _difference(planned: _Positions, taken: _Positions) -> str:
-    """What differs, group by group, with both offsets."""
+    """What differs, group by group, with both offsets; empty where every offset is the same."""
     before, after = nested(planned.items()), nested(taken.items())
     moved = {
         group: moves(before.get(group, {}), after.get(group, {})) for group in sorted(before.keys() | after.keys())
     }
     lines = [f"group {group}: {moves_text(changes)}" for group, changes in moved.items() if changes]
-    if not lines:
-        return "every offset is the same, but metadata, leader epochs or the groups' types differ"
     return first_of(lines, more="more groups")
+
+
+def _other_than_offsets(plan: Plan, kept: Snapshot | None, taken: Snapshot) -> str:
+    """What differs where every offset is the same. kept: the snapshot that the plan was made from, or another one, or none."""
+    told = kept is not None and kept.has_digest(plan.snapshot) and _changes(kept, taken)
+    return f"every offset is the same, but {told or 'metadata, leader epochs or the types of groups'} differ"
+
+
+def _changes(before: Snapshot, after: Snapshot) -> str:
+    """What differs between two snapshots besides offsets, and of which groups and partitions; empty for nothing."""
+    committed = {(entry.group, entry.partition): entry.committed for entry in before.entries}
+    pairs = [(entry, committed.get(entry[:2], entry.committed)) for entry in after.entries]
+    types = {group.name: group.type for group in before.groups}
+    changes = {
+        "metadata": [_at(entry) for entry, was in pairs if was.metadata != entry.committed.metadata],
+        "leader epochs": [_at(entry) for entry, was in pairs if was.leader_epoch != entry.committed.leader_epoch],
+        "types": [visible_name(name) for name, kind in after.groups if types.get(name, kind) != kind],
+        "open transactions": [_at(transaction) for transaction in sorted({*before.open} ^ {*after.open})],
+    }
+    return " and ".join(f"the {what} of {first_of(names)}" for what, names in changes.items() if names)
+
+
+def _at(of_group: SnapshotEntry | OpenTransaction) -> str:
+    return f"{visible_name(of_group.group)} {of_group.partition}"

@@ -32,7 +32,8 @@ OUTCOME = CommitOutcome(
 def commit(run_module, monkeypatch, tmp_path):
     """``commit(**options)`` commits a plan with one entry; commit.asked is what the use case was given."""
 
-    def done(*given):
+    def done(*given, **more):
+        commit.more = more
         commit.asked = given
         save = next((each for each in given if callable(each)), None)
         if save is not None:
@@ -182,7 +183,7 @@ def test_a_receipt_that_has_grown_is_saved_after_the_writes_and_rolled_back(
     one, two = (dataclasses.replace(written(1), entries=tuple(lines)) for lines in _grown())
     texts = []
 
-    def writes(*given):
+    def writes(*given, **_more):
         save = next(filter(callable, given))
         for done in (one, two, one):
             save(done)
@@ -221,7 +222,7 @@ def _grown():
 def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_module, tmp_path, state, begun):
     commit(check=True)
 
-    def busy(*given):
+    def busy(*given, **_more):
         if begun:
             next(filter(callable, given))(written(3))
         raise GroupBusy("the group has members", cluster="destination", group="billing", remedy="stop them")
@@ -259,3 +260,10 @@ def test_a_rollback_refuses_what_it_would_ignore(commit, tmp_path, option):
 def test_a_rollback_without_its_directory_is_told_once(commit, tmp_path):
     message = commit(state="rolled_back", plan=None, receipt=str(tmp_path / "b-to-a/r.json"), everything=True)["msg"]
     assert "there is no receipt file" in message and "cannot be written" not in message
+
+
+def test_the_snapshot_beside_the_plan_can_say_what_has_changed(commit, tmp_path):
+    commit()
+    assert commit.more["kept"]() is None
+    saved(tmp_path / "snapshot.json", snapshot.to_json(SNAPSHOT))
+    assert commit.more["kept"]() == SNAPSHOT

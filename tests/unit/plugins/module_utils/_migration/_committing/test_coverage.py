@@ -21,7 +21,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    OpenTransaction,
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
 OFFSETS = {("billing", "orders", 0): 5, ("billing", "orders", 1): 7, ("fraud", "clicks", 0): 9}
@@ -126,6 +131,26 @@ def test_what_somebody_has_added_to_a_plan_is_told_whatever_is_missing(key, offs
 def test_equal_offsets_with_other_metadata_are_another_snapshot():
     with pytest.raises(Refused, match="every offset is the same, but metadata, leader epochs"):
         check_covers(PLAN, snapshot_of(OFFSETS, "other"), "fail")
+
+
+def test_the_kept_snapshot_names_what_differs_where_every_offset_is_the_same():
+    orders, clicks = TopicPartition("orders", 1), TopicPartition("clicks", 0)
+    entries = (
+        SNAPSHOT.entries[0],
+        SnapshotEntry("billing", orders, CommittedOffset(7, "other")),
+        SnapshotEntry("fraud", clicks, CommittedOffset(9, "", 3)),
+    )
+    kept = dataclasses.replace(SNAPSHOT, groups=(SnapshotGroup("fraud", "classic"),))
+    is_open = (OpenTransaction("fraud", clicks, "since 9:00"),)
+    taken = dataclasses.replace(kept, entries=entries, groups=(SnapshotGroup("fraud", "consumer"),), open=is_open)
+    with pytest.raises(
+        Refused,
+        match="every offset is the same, but the metadata of billing orders-1 and the leader epochs of fraud clicks-0 and the "
+        "types of fraud and the open transactions of fraud clicks-0 differ",
+    ):
+        check_covers(plan_of(kept, OFFSETS), taken, "fail", lambda: kept)
+    with pytest.raises(Refused, match="but metadata, leader epochs or the types of groups differ"):
+        check_covers(plan_of(kept, OFFSETS), taken, "fail", lambda: snapshot_of({}))
 
 
 def test_a_snapshot_of_another_cluster_is_refused():
