@@ -74,6 +74,7 @@ from ansible import context
 from ansible.errors import AnsibleUndefinedVariable
 from ansible.plugins.lookup import LookupBase
 from ansible.template import Templar
+from ansible.utils.vars import load_extra_vars
 from jinja2 import Undefined, UndefinedError
 
 from ..module_utils._model.progress import first_names
@@ -114,6 +115,7 @@ class LookupModule(LookupBase):
             options,
             Templated(variables, t.cast(Templar, self._templar)),
             cut_at_blanks(context.CLIARGS.get("extra_vars", ())),
+            load_extra_vars(self._loader),
         )
         if what == "changed":
             # A default that is an expression is compared as it is written.

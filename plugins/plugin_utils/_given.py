@@ -45,6 +45,11 @@ def playbooks() -> list[str]:
     )
 
 
+def roles() -> list[str]:
+    """The names of this collection's roles."""
+    return sorted(os.listdir(os.path.join(_ROOT, "roles")))
+
+
 def cut_at_blanks(extra_vars: t.Iterable[str]) -> dict[str, list[str]]:
     """{variable: words} of those that Ansible ends at a blank, of which it takes the first word alone.
 
@@ -68,7 +73,7 @@ class Given:
 
     name: of the role or playbook. kind: which of them it is. options: all variables that it knows, by their full names, with
     what their specification says. variables: all that this host has, the collection's or not; a value may be worked out
-    whenever it is read. cut: what cut_at_blanks() says.
+    whenever it is read. cut: what cut_at_blanks() says. extra: the names of all variables that -e gives.
     """
 
     name: str
@@ -76,6 +81,7 @@ class Given:
     options: t.Mapping[str, t.Mapping[str, t.Any]]
     variables: t.Mapping[str, t.Any]
     cut: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
+    extra: t.Collection[str] = ()
 
     def get(self, option: str, default: t.Any = None) -> t.Any:
         """The value of a variable by its name without the role's; the default where it is not set."""

@@ -22,7 +22,7 @@ from ..module_utils._model.mapping import rule_from
 from ..module_utils._model.reset_rules import LARGEST_OFFSET, reset_rule_from
 from ..module_utils._model.selection import compiled, faults_of_names
 from ..module_utils._module.options import cluster_spec, connection
-from ._given import Given, HostCluster, Inventory, converted, playbooks
+from ._given import Given, HostCluster, Inventory, converted, playbooks, roles
 from ._inventory import inventory_directory
 from ._value_types import Option, did_you_mean, of_no_value, of_value, unknown_keys
 
@@ -33,6 +33,7 @@ _EXAMPLE = "kafka_cluster: {bootstrap_servers: [broker1:9092]}"
 _PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"
 _ALONE = frozenset(("bootstrap_servers", "request_timeout", "client_config"))  # whatever a cluster's other keys are
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
+_MISSPELT = 0.8  # the same, of one word
 _DRY_RUN = re.compile("dry_?run|check(_?mode)?")  # what a dry run is called where it is a variable
 
 
@@ -109,18 +110,33 @@ def _uncut(text: str) -> list[str]:
 
 
 def misspelt(given: Given, facts: t.Collection[str] = ()) -> Lines:
-    """Variables that begin with the role's name and are none of its own: Ansible would ignore them, and do the default.
+    """Variables that are meant for the role and are none of its own: Ansible would ignore them, and do the default.
+
+    Those that begin with the role's name, and those of -e that nearly do.
 
     facts: variables with that name that the role sets itself.
     """
     listed = f"ansible-doc -t role streamshift.kafka.{given.name}" if given.kind == "role" else ", ".join(given.options)
     prefix = f"{given.name}_"
     known = [name.removeprefix(prefix) for name in given.options]
-    for name in _strange(given, facts):
-        own = name.removeprefix(prefix)
+    strange = {name: name.removeprefix(prefix) for name in _strange(given, facts)}
+    for name, own in (strange | _nearly_own(given)).items():
         dry_run = " For a dry run, add --check to the command." if _DRY_RUN.fullmatch(own) else ""
         meant = dry_run or did_you_mean(own, known).replace("mean ", f"mean {prefix}")
-        yield f"{name} is no variable of the {given.kind} {given.name}.{meant} All of them: {listed}"
+        if meant or name in strange:
+            yield f"{name} is no variable of the {given.kind} {given.name}.{meant} All of them: {listed}"
+
+
+def _nearly_own(given: Given) -> dict[str, str]:
+    """Variables of -e that begin with words which are nearly the role's name, and are nobody else's, with what follows."""
+    words, prefixes = given.name.split("_"), tuple(f"{owner}_" for owner in (given.name, *roles(), *playbooks()))
+    return {
+        name: "_".join(parts[len(words) :])
+        for name in sorted(map(str, given.extra))
+        if not name.startswith(prefixes)
+        and len(parts := name.split("_")) > len(words)
+        and all(difflib.SequenceMatcher(None, *pair).ratio() >= _MISSPELT for pair in zip(parts, words, strict=False))
+    }
 
 
 def _strange(given: Given, others: t.Collection[str]) -> list[str]:

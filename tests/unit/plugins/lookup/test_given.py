@@ -8,6 +8,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 from jinja2 import UndefinedError
 
+from ansible_collections.streamshift.kafka.plugins.lookup import given
 from ansible_collections.streamshift.kafka.plugins.lookup.given import LookupModule
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._inventory import beside_inventory, inventory_directory
@@ -52,6 +53,12 @@ CLONE = {
 def test_values_are_those_that_templates_make():
     (changed,) = look_up("changed", "group_clone", {"group_clone_on_rewind": "{{ other }}", "other": "keep"})
     assert changed == {"group_clone_on_rewind": "keep"}
+
+
+def test_a_variable_of_a_file_of_the_command_whose_beginning_is_misspelt_is_a_problem(monkeypatch):
+    monkeypatch.setattr(given, "load_extra_vars", lambda _loader: {"grup_clone_on_rewind": "keep"})
+    (line,) = look_up("problems", "group_clone", {"grup_clone_on_rewind": "keep"})
+    assert "Did you mean group_clone_on_rewind?" in line
 
 
 def test_what_ansible_cuts_at_a_blank_of_the_command_is_a_problem(monkeypatch):

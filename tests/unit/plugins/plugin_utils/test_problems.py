@@ -1,6 +1,7 @@
 """What playbooks and roles refuse before any cluster is asked: names of variables, hosts, clusters, paths."""
 
 import collections
+import dataclasses
 import datetime
 import math
 
@@ -84,6 +85,29 @@ def test_the_nearest_name_is_the_one_that_was_meant(role, wrong, meant):
 def test_a_variable_for_a_dry_run_is_answered_with_what_makes_one(name):
     (line,) = of_play(given(**{f"group_migration_{name}": True}), BOTH)
     assert "For a dry run, add --check to the command. All of them: " in line
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "name", "meant"),
+    [
+        ("role", "group_migration", "group_migraton_on_blocked", "group_migration_on_blocked"),
+        ("role", "group_migration", "groups_migration_on_blokced", "group_migration_on_blocked"),
+        ("playbook", "list_groups", "list_group_patterns", "list_groups_group_patterns"),
+        ("role", "group_migration", "group_clone_directory", None),  # that of another role
+        ("role", "group_migration", "migrate_groups_on_blocked", None),  # misplaced() says more of it
+        # Somebody's own, which a play may pass on.
+        ("role", "group_migration", "migration_exclude_group_patterns", None),
+        ("role", "group_migration", "app_migration_exclude_group_patterns", None),
+        ("role", "group_migration", "my_group_migration_source", None),
+        ("role", "group_migration", "group_migrations_xyz", None),
+    ],
+)
+def test_a_variable_of_the_command_whose_beginning_is_misspelt_is_told(kind, role, name, meant):
+    its = given(role, kind, {"hosts": "raw", "group_patterns": "list"})
+    lines = [*of_play(dataclasses.replace(its, extra=[name]), inventory())]
+    assert [line.split(" All of them")[0] for line in lines] == [
+        f"{name} is no variable of the {kind} {role}. Did you mean {meant}?" for _ in [name] if meant
+    ]
 
 
 def given_by(*extra_vars, **variables):
