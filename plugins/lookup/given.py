@@ -72,6 +72,7 @@ import typing as t
 
 from ansible import context
 from ansible.errors import AnsibleUndefinedVariable
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.lookup import LookupBase
 from ansible.template import Templar
 from ansible.utils.vars import load_extra_vars
@@ -115,7 +116,7 @@ class LookupModule(LookupBase):
             options,
             Templated(variables, t.cast(Templar, self._templar)),
             cut_at_blanks(context.CLIARGS.get("extra_vars", ())),
-            load_extra_vars(self._loader),
+            load_extra_vars(t.cast(DataLoader, self._loader)),
         )
         if what == "changed":
             # A default that is an expression is compared as it is written.
