@@ -52,6 +52,7 @@ from ..module_utils._module._report.occasion import places
 from ..module_utils._module.run_outcome import RunOutcome
 from ..plugin_utils._last_words import LastWords
 from ..plugin_utils._results import results_of
+from ..plugin_utils._start_at_task import refuse_middle
 from ..plugin_utils._templated import Templated
 
 
@@ -62,6 +63,7 @@ class LookupModule(LookupBase):
         """The lines."""
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
         raw = variables or {}
+        refuse_middle(raw)
         told = Templated(raw, t.cast(Templar, self._templar))
         results = results_of(told.get("_common_results") or told["__common_results"], raw)
         phrases = places(told["_common_source"], told["_common_destination"], returns=told["_common_returns"])

@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._model.garbage import without_collecting
 from ._given import role_options
 from ._hidden_summary import show_hidden
+from ._start_at_task import refuse_middle
 
 _COLLECTION = "streamshift.kafka"
 # {module: {option: variable}}, where the variables of the roles are not called like the options.
@@ -49,6 +50,8 @@ class OptionNamesActionModule(ActionBase):
         Each result gets ``seconds``, how long the module took. The start of an asynchronous task says nothing of that.
         """
         super().run(tmp, task_vars)
+        if self._is_of_the_collection():
+            refuse_middle(task_vars or {})
         args = {**self._task.args, **more}
         if names := self._option_names(task_vars or {}):
             args["option_names"] = names

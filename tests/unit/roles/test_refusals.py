@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
 from tests.support.playbooks import NOWHERE, ProgramController, done, failed
 
 ROOT = Path(__file__).parents[3]
@@ -363,3 +364,52 @@ def test_variables_of_a_users_own_role_called_common_are_left_alone(controller):
     )
     assert "There is no plan file " in output
     assert "/opt/company" not in output
+
+
+@pytest.fixture
+def own_play(controller):
+    """``own_play(role, *words)`` -> what a user's play says that stops the consumers, and has a role after that."""
+
+    def played(role, *words, **given):
+        its = {"source": "onprem", "destination": "cloud", "cluster": "cloud", "groups": ["billing"], **given}
+        tasks = [
+            {"name": "Look at the consumers", "ansible.builtin.fail": {"msg": "this has not been left out"}},
+            {"name": "Stop the consumers", "ansible.builtin.assert": {"that": True}},
+            {"name": "Do it", "ansible.builtin.import_role": {"name": f"streamshift.kafka.{role}"}},
+        ]
+        playbook = controller.directory / "own.json"
+        variables = {f"{role}_{name}": value for name, value in its.items() if f"{role}_{name}" in role_options(role)}
+        playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "vars": variables, "tasks": tasks}]))
+        return failed(controller.run(str(playbook), *words))
+
+    return played
+
+
+@pytest.mark.parametrize(
+    ("role", "task", "given"),
+    [
+        ("group_migration", "Roll back", {"phase": "rollback"}),
+        ("group_migration", "Hold the directory", {}),
+        ("group_migration", "See what would be written", {}),
+        ("group_migration", "Set the groups", {}),
+        ("group_migration", "End the run", {}),
+        ("group_migration", "Say what was done", {}),
+        ("group_clone", "Clone", {}),
+        ("group_reset", "Reset", {}),
+        ("backlog_migration", "Migrate", {}),
+        ("mirror_maker_group_sync", "Sync", {}),
+        ("replicator_handover", "Let MirrorMaker 2 go on where Replicator has stopped, or take it back", {}),
+        ("topic_promotion", "Do the rounds", {}),
+        ("topic_fence", "Deny writing, or allow it again", {}),
+        ("migration_assessment", "Check that the assessment can be written", {}),
+    ],
+)
+def test_no_role_starts_in_its_middle(own_play, role, task, given):
+    output = own_play(role, "--start-at-task", task, **given)
+    assert f"started in its middle (--start-at-task {task}), without the checks that come first." in output
+    assert "Run it whole: it goes on where it stopped. Nothing was written to a cluster." in output
+    assert "Next:" not in output and "It took" not in output and "cannot connect" not in output
+
+
+def test_whoever_starts_at_a_task_before_the_role_is_not_refused(own_play):
+    assert "cannot connect" in own_play("group_migration", "--start-at-task", "Stop the consumers")
