@@ -57,6 +57,34 @@ def test_no_loop_takes_the_item_of_whoever_includes_the_role_in_a_loop():
     assert [file for file in files if re.search(r"\bitem\b", file.read_text())] == []
 
 
+def keys(mapping):
+    """All keys of a YAML mapping, one that it merges and sets itself twice."""
+    return [
+        name
+        for key, value in mapping.value
+        for name in (keys(value) if key.tag == "tag:yaml.org,2002:merge" else [key.value])
+    ]
+
+
+def mappings(node):
+    """All mappings in a YAML node."""
+    if isinstance(node, yaml.MappingNode):
+        yield node
+        for _key, value in node.value:
+            yield from mappings(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            yield from mappings(value)
+
+
+def test_no_mapping_sets_a_key_that_it_merges():
+    """Ansible would warn of it in each run."""
+    texts = [file.read_text() for folder in ("roles", "playbooks") for file in (ROOT / folder).rglob("*.yml")]
+    merging = [yaml.compose(text) for text in texts if "<<: " in text]
+    names = [keys(mapping) for node in merging for mapping in mappings(node)]
+    assert len(merging) > 2 and [its for its in names if len(its) > len(set(its))] == []
+
+
 def test_topics_are_promoted_in_every_phase_that_commits_or_plans():
     role = ROOT / "roles/group_migration"
     (block,) = yaml.safe_load((role / "tasks/migrate.yml").read_text())
