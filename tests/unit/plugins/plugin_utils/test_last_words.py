@@ -144,9 +144,13 @@ def test_a_value_with_a_blank_is_given_whole():
             words("plan", plan=PLANNED, dry_run=True),
             "look at the offsets, and run the same command without --check.",
         ),
-        # A dry run that finds nothing to do asks for no other run.
         (
-            words(plan={**PLANNED, "changed": False}, commit={**COMMITTED, "changed": False}, dry_run=True),
+            words(plan=PLANNED, commit={**COMMITTED, "changed": True}, dry_run=True),
+            "look at the offsets, and run the same command without --check.",
+        ),
+        # A dry run that finds nothing to do at a cluster asks for no other run.
+        (
+            words(plan=PLANNED, commit={**COMMITTED, "changed": False}, dry_run=True),
             (
                 "start the consumers at the destination, because nothing is left to write. If the last run was "
                 f"stopped before its end, run it again first. {BACK}"
