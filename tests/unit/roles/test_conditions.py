@@ -171,6 +171,30 @@ def test_a_cut_over_names_the_groups_whose_consumers_may_start(controller, words
     assert f"moved: {','.join(moved)};" in done(controller.run(str(playbook), *words)).output
 
 
+def test_a_cut_over_that_moves_no_group_tells_the_same_next_steps_as_its_report(controller):
+    """Another tool has moved the only group after the commit."""
+    block = yaml.safe_load((ROOT / "roles/common/tasks/cut_over.yml").read_text())[0]["block"]
+    (task,) = [task for task in block if task["name"] == "Say that consumers may start"]
+    moved = {"not_ready": ["billing"], "not_started": ["billing"]}
+    its = {
+        "_common_next": "{{ query('streamshift.kafka.said', 'next') }}",
+        "_common_results": {"commit": {"may_start": ["billing"], "stands": 1, "receipt": "r"}, "readiness": moved},
+        "_common_commit_options": {"on_blocked": "skip_group"},
+        "_common_plan_options": {},
+        "_common_phase": "cut_over",
+        "_common_role": "group_migration",
+        "_common_source": "onprem",
+        "_common_destination": "cloud",
+        **dict.fromkeys(["_common_returns", "_common_source_lost", "__common_failed"], False),
+        **dict.fromkeys(["__common_moved", "__common_dry_run"], []),
+        "__common_started": 0,
+    }
+    playbook = controller.directory / "said.json"
+    playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "vars": its, "tasks": [task]}]))
+    output = done(controller.run(str(playbook))).output
+    assert "No group was cut over." in output and "do not start consumers at the destination. To roll back" in output
+
+
 @pytest.mark.parametrize(("phase", "looks"), [("sync", False), ("cut_over", True)])
 def test_the_cut_over_of_a_sync_looks_for_producers_at_the_source_and_a_round_does_not(played, phase, looks):
     role = "mirror_maker_group_sync"

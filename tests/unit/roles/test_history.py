@@ -141,7 +141,7 @@ def test_the_report_of_a_plan_tells_what_a_commit_would_refuse(end, home):
 def test_the_report_of_another_run_is_not_kept(end, controller, home):
     (home / "report.md").write_text("another run's")
     output = done(end(plan={"changed": True}, report=True, selection={"group": ["billing"]})).output
-    assert "No report was written." in output
+    assert "No report was written: " in output
     assert (home / "report.md").read_text() == "another run's"
     done(end(plan={"changed": True}, report=True))
     assert [(folder / "report.md").exists() for folder in controller.history()] == [False, True]
@@ -174,7 +174,7 @@ def test_a_full_file_system_leaves_no_part_of_a_folder_and_the_run_ends_as_it_wo
     played = end(plan={"changed": True}, python=full, then=then)
     output = done(played).output if ending == "succeeds" else failed(played)
     assert (reason in output) == (ending == "fails")
-    assert "Warning: this run is missing from the history, and otherwise ends as usual." in output
+    assert "Warning: this run is missing from the history, and otherwise ends as usual: " in output
     assert f"the files of this run cannot be kept in {home}/history/" in output and "File too large" in output
     assert "set group_clone_keep_history to 0" in output
     assert controller.history() == [earlier]
