@@ -45,7 +45,8 @@ def reset_decision(rule: ResetRule, committed: int | None, log: ResetLog, on_out
     if outside is None and offset != wanted:
         outside = f"offset {wanted} is not between the log's start {log.log_start} and its end {log.end}"
     if outside is not None and on_out_of_range == OnOutOfRange.BLOCK:
-        return blocked(Reason.OUT_OF_RANGE, f"{rule}: {outside}; on_out_of_range: clamp takes offset {offset}")
+        by = "" if rule.to == ResetTo.OFFSET else f"{rule}: "  # which has the number that is outside
+        return blocked(Reason.OUT_OF_RANGE, f"{by}{outside}; on_out_of_range: clamp takes offset {offset}")
     clauses = [str(rule), _effect(committed, offset, log)]
     if outside is not None:
         clauses.append(f"{outside}: moved to offset {offset} (on_out_of_range: clamp)")

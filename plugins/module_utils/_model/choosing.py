@@ -16,7 +16,7 @@ from .records import TopicPartition
 from .selection import Selected, Selection, all_topics, comma_hint, name_hint, unused_cause
 from .visible_text import names_text, quoted_list, visible_name
 
-_WHOLE_NAME = "a pattern has to match the whole name, such as billing.* for all that begins so"
+_EXAMPLES = {"group": "billing.*", "topic": "orders.*"}
 
 
 class Choice(t.NamedTuple):
@@ -99,7 +99,10 @@ class Holder(t.NamedTuple):
             raise InvalidInput(
                 f"no {kind} {self.place} is matched by {option_of_patterns} {quoted_list(patterns)}",
                 cluster=self.cluster,
-                why=self.why or left_out or f"{_WHOLE_NAME}, and {_text(kind, names)}",
+                why=self.why
+                or left_out
+                or f"a pattern has to match the whole name, such as {_EXAMPLES[kind]} for all that begins so, and "
+                f"{_text(kind, names)}",
                 remedy=f"correct {option_of_patterns}, or name the {kind}s in {option}{self.remedy}{comma_hint(patterns)}",
                 kind=FailureKind.NOTHING_SELECTED,
             )

@@ -15,6 +15,7 @@ from .._model.errors import InvalidFile, InvalidInput, Locked
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from .._model.policies import OnLocked
+from .._model.written import NOTHING_WRITTEN
 from . import files
 from .holder import process_clause
 from .leases import VARIABLE
@@ -28,6 +29,7 @@ SCRATCH = ".kafka-migration"  # how the names of the temporary directories end
 
 def begin_run(module: Module) -> dict[str, t.Any]:
     """-> the module's result: held, environment, reason, scratch. In check mode, only scratch is made."""
+    module.closing = NOTHING_WRITTEN
     params = module.params
     directory, mine = params["directory"], lease_of_run(params)
     changed = params["create"] and files.make_directory(directory, check=module.check_mode)

@@ -68,7 +68,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
                     report = _reported(module, outcome, made, said) if params["report"] else _NO_REPORT
                     kept = _kept(module, outcome, made, folder, said, with_report=report["html"] is not None)
             except Locked as exc:
-                said.append(f"Warning: this run has neither a report nor a history. {exc}")
+                said.append(f"Warning: this run has neither a report nor a history: {exc}")
         if outcome.failure is not None and (params["status"] or params["metrics"]):
             reason = outcome.failure["msg"] or "the round has failed"
             notes += write_failure(module, outcome.phase, reason, outcome.committed.get("written", 0))
@@ -129,7 +129,7 @@ def _reported(
     try:
         report = write_report(module, outcome, made)
     except MigrationError as exc:
-        said.append(f"No report was written. {exc}")
+        said.append(f"No report was written: {exc}")
         return _NO_REPORT
     said.append(f"Report: {report['html']}")
     return report
@@ -160,7 +160,7 @@ def _kept(
         )
     except MigrationError as exc:
         said.append(
-            f"Warning: this run is missing from the history, and otherwise ends as usual. {exc} "
+            f"Warning: this run is missing from the history, and otherwise ends as usual: {exc} "
             f"To keep no history, set {option_name('keep')} to 0."
         )
         return Kept(None)

@@ -103,7 +103,7 @@ def _texts(directory: str, notes: list[Note]) -> dict[str, str | None]:
             text = files.read(os.path.join(directory, path))
         except MigrationError as exc:
             texts[path] = None
-            notes.append(Note(NoteKind.FILE_LEFT_OUT, f"{path} is not in the bundle. {exc}"))
+            notes.append(Note(NoteKind.FILE_LEFT_OUT, f"{path} is not in the bundle: {exc}"))
         else:
             texts |= {} if text is None else {path: text}
     return texts
@@ -141,7 +141,7 @@ def _clusters(params: dict[str, t.Any], notes: list[Note]) -> dict[str, t.Any]:
                 clusters[name] = look_at_brokers(impatient)
             except MigrationError as exc:
                 clusters[name] = {"failure": exc.kind.value}
-                notes.append(Note(NoteKind.BROKERS_MISSING, f"The bundle says nothing of the brokers. {exc}"))
+                notes.append(Note(NoteKind.BROKERS_MISSING, f"The bundle says nothing of the brokers: {exc}"))
     return clusters
 
 

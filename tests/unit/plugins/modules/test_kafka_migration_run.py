@@ -89,10 +89,10 @@ def test_another_run_is_named_and_fails_or_leaves(lease, playbook):
     assert refused["failed"]
     assert refused["failure"]["kind"] == "locked"
     assert f"now: process {playbook.pid} on {socket.gethostname()}, which started at " in refused["msg"]
-    assert refused["msg"].endswith("Wait until it has ended.")
+    assert refused["msg"].endswith("Wait until it has ended.\nNothing was written to a cluster.")
     left = lease(on_locked="leave")
     assert (left["changed"], left["held"], left["environment"]) == (False, False, {})
-    assert left["reason"] == refused["msg"]
+    assert left["reason"] == refused["msg"].partition("\n")[0]
     lease(state="ended")  # another run's lease stays
     assert lease()["failed"]
 
@@ -250,8 +250,10 @@ def test_a_directory_that_cannot_be_made_is_told_with_the_variable(lease, tmp_pa
     names = {"directory": "group_migration_directory"}
     refused = lease(directory=str(tmp_path / "taken/home"), option_names=names)
     assert f"the directory {tmp_path}/taken/home cannot be used: {tmp_path}/taken is no directory" in refused["msg"]
-    assert refused["msg"].endswith("Name another group_migration_directory.")
-    assert lease(directory=str(tmp_path / "taken/home"))["msg"].endswith("Name another directory.")
+    assert refused["msg"].endswith("Name another group_migration_directory.\nNothing was written to a cluster.")
+    assert lease(directory=str(tmp_path / "taken/home"))["msg"].endswith(
+        "Name another directory.\nNothing was written to a cluster."
+    )
 
 
 def test_all_that_is_missing_of_a_path_is_made_for_this_user_alone(lease, tmp_path):
@@ -295,6 +297,7 @@ def test_a_directory_that_this_user_cannot_write_to_is_told(lease, tmp_path, mon
     assert (
         f"{tmp_path}/home/lease.json cannot be written: the directory {tmp_path}/home is not writable" in refused["msg"]
     )
+    assert refused["msg"].endswith("\nNothing was written to a cluster.")
     assert refused["failure"]["kind"] == "file_unusable"
 
 

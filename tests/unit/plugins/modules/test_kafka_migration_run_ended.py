@@ -350,7 +350,7 @@ def test_check_mode_releases_nothing(keep, held):
 
 def test_a_report_that_cannot_be_written_is_no_failure_and_that_of_another_run_is_not_kept(keep, home):
     result = keep(report=True)  # the receipt is damaged
-    assert result["said"][0].startswith("No report was written.") and result["html"] is None
+    assert result["said"][0].startswith("No report was written: ") and result["html"] is None
     assert result["kept"] == [*CONTENTS, *OF_THE_END]
     (home / "receipt.json").unlink()
     result = keep(report=True, on_mismatch="leave_out")

@@ -57,6 +57,7 @@ def test_a_time_is_where_its_first_record_is_or_the_end_of_older_ones():
 def test_an_offset_outside_of_the_log_is_blocked_or_clamped(to, value, nearest):
     blocked = decided(to, value)
     assert (blocked.offset, blocked.reason) == (None, Reason.OUT_OF_RANGE)
+    assert blocked.detail.startswith("shift -31: offset 9 is not" if to == "shift" else f"offset {value} is not")
     assert "is not between the log's start 10 and its end 100" in blocked.detail
     assert f"clamp takes offset {nearest}" in blocked.detail
     assert decided(to, value, policy=CLAMP).offset == nearest
