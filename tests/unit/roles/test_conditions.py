@@ -186,7 +186,8 @@ def test_a_cut_over_that_moves_no_group_tells_the_same_next_steps_as_its_report(
         "_common_source": "onprem",
         "_common_destination": "cloud",
         **dict.fromkeys(["_common_returns", "_common_source_lost", "__common_failed"], False),
-        **dict.fromkeys(["__common_moved", "__common_dry_run"], []),
+        "__common_moved": [],
+        "__common_dry_run": [],
         "__common_started": 0,
     }
     playbook = controller.directory / "said.json"

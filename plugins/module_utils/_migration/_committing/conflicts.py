@@ -89,8 +89,8 @@ def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Re
 
 def without_blocked(
     entries: t.Iterable[PlanEntry], on_blocked: OnBlocked, cluster: str
-) -> tuple[list[PlanEntry], list[str], list[str]]:
-    """The entries that may be written, a line for each that the plan blocks, and one for each other that is left out.
+) -> tuple[list[PlanEntry], list[PlanEntry], list[str]]:
+    """The entries that may be written, those that the plan blocks, and a line for each other that is left out.
 
     on_blocked: fail raises Refused for any blocked entry; skip_group leaves out its group, skip_partition itself.
     """
@@ -107,13 +107,13 @@ def without_blocked(
             pass
         case _:
             t.assert_never(on_blocked)
-    lines: dict[bool, list[str]] = {True: [], False: []}
-    for entry in blocked:
-        by_plan = entry.reason not in _FOUND_LATER
-        lines[by_plan].append(f"{entry_name(entry)}: blocked, {_reason(entry)}: left out")
+    by_plan = [entry for entry in blocked if entry.reason not in _FOUND_LATER]
+    found_later = [
+        f"{entry_name(entry)}: blocked, {_reason(entry)}: left out" for entry in blocked if entry.reason in _FOUND_LATER
+    ]
     whole = [f"{group}: left out as a whole{because_of('on_blocked', 'skip_group')}" for group in sorted(groups)]
     remaining = [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED]
-    return remaining, lines[True], lines[False] + whole
+    return remaining, by_plan, found_later + whole
 
 
 def confirmed(receipt: Receipt, current: Commits) -> Receipt:

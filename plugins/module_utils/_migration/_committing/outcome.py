@@ -43,7 +43,7 @@ class CommitOutcome:
     """What was, or in check mode would be, done.
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
-    blocked: one line for each entry that the plan blocks. left_out: one for what else was asked for and is not done: the
+    blocked: the entries that the plan blocks. left_out: a line for what else was asked for and is not done: the
     snapshot does not have it, nothing is committed, or a policy or an earlier migration leaves it alone.
     notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
@@ -62,7 +62,7 @@ class CommitOutcome:
     set: dict[Key, Target]
     left_out: list[str]
     notes: list[Note] = dataclasses.field(default_factory=list)
-    blocked: list[str] = dataclasses.field(default_factory=list)
+    blocked: list[PlanEntry] = dataclasses.field(default_factory=list)
     active_groups: list[str] = dataclasses.field(default_factory=list)
     unmoved: list[str] = dataclasses.field(default_factory=list)
     kept_groups: list[str] = dataclasses.field(default_factory=list)

@@ -7,13 +7,19 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOutcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import NOT_LOOKED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnActiveGroup,
+    OnBlocked,
+    ReturnEntries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.commit_results import commit_result
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit
 from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, entry, plan_of, saved, warned, written
@@ -26,6 +32,18 @@ OUTCOME = CommitOutcome(
     ["fraud: left out"],
     [Note(NoteKind.SOURCE_IN_USE, "look")],
 )
+
+
+def test_partitions_that_a_plan_blocks_for_one_reason_are_a_line_for_people():
+    lacking = [
+        dataclasses.replace(entry().blocked(Reason.TOPIC_MISSING, ""), partition=ORDERS._replace(partition=number))
+        for number in range(3)
+    ]
+    outcome = dataclasses.replace(OUTCOME, blocked=lacking)
+    result = commit_result(outcome, Connection("cloud", ("127.0.0.1:1",)), ReturnEntries.ALL, [], "")
+    assert result["blocked"] == [f"billing orders-{number}: blocked, topic_missing: left out" for number in range(3)]
+    assert "  billing orders-0 to 2: blocked, topic_missing: left out" in result["summary"]
+    assert result["summary"][-1].endswith("left out: see the 2 lines above.")
 
 
 @pytest.fixture

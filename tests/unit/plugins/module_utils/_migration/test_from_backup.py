@@ -25,7 +25,7 @@ from tests.support.module_inputs import SNAPSHOT
         (
             Selection(groups=("billing",), topic_patterns=("order",)),
             InvalidInput,
-            r"no topic among .* in backup.json is matched by topic_patterns \['order'\]: .* as orders\.\* .*there is only orders",
+            r"no topic among .* in backup.json is matched by topic_patterns \['order'\]: .* orders\.\* .*there is only orders",
         ),
     ],
 )
