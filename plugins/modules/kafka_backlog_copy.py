@@ -373,7 +373,8 @@ def _present(module: Module) -> dict[str, t.Any]:
             say = reporter(params["progress_file"])
             asked = options.filled(CopyOptions, params, spark=options.spark_options(params))
             outcome = use_case.copy_backlog(taken, source, destination, mapping, asked, earlier, save, say)
-        made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
+        now = outcome.plan
+        made = planned if now is None or now == earlier.plan else plan.to_json(now)
         if made is not None and made != planned:
             files.write_document(params["plan"], made, plan.from_json, check=module.check_mode, most=files.LARGEST)
     result = backlog_results.backlog_result(outcome)

@@ -94,7 +94,7 @@ class LastWords:
             again = "remove the cause of the failure, and run the same command again"
             return f"{again}. Until it succeeds, do not start consumers{self.run.at_destination}."
         # One that finds nothing to do asks for no other run. A plan alone is nothing to do where a commit takes it.
-        doing = ("topics", "plan" if self.run.phase == "plan" else "commit", "remove")
+        doing = ("topics", "plan" if self.run.phase in ("plan", "sync") else "commit", "remove")
         if self.run.dry_run and any(self._result(step).get("changed") for step in doing):
             return "look at the offsets, and run the same command without --check."
         if self.run.phase == "plan":

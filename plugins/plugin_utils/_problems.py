@@ -121,10 +121,11 @@ def misspelt(given: Given, facts: t.Collection[str] = ()) -> Lines:
     known = [name.removeprefix(prefix) for name in given.options]
     strange = {name: name.removeprefix(prefix) for name in _strange(given, facts)}
     for name, own in (strange | _nearly_own(given)).items():
+        yours = "" if name in strange else " If it is a variable of your own, rename it."
         dry_run = " For a dry run, add --check to the command." if _DRY_RUN.fullmatch(own) else ""
         meant = dry_run or did_you_mean(own, known).replace("mean ", f"mean {prefix}")
         if meant or name in strange:
-            yield f"{name} is no variable of the {given.kind} {given.name}.{meant} All of them: {listed}"
+            yield f"{name} is no variable of the {given.kind} {given.name}.{meant}{yours} All of them: {listed}"
 
 
 def _nearly_own(given: Given) -> dict[str, str]:

@@ -18,6 +18,7 @@ from ..._model.progress import are, counted, first_names, first_of
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
 from ..._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry
+from ..._model.verdicts import Verdict
 from ..._model.visible_text import visible_name
 
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
@@ -85,7 +86,7 @@ def check_covers(
         )
     missing += in_part if lost > len(missing) else []
     why = f"no entry in the plan: left out{because_of('on_missing_entry', 'skip')}"
-    groups = plan.removed_lines or _at_destination(plan, {group for group, _partition in commits})
+    groups = _at_destination(plan, {group for group, _partition in commits}).union(plan.removed_lines)
     return NotPlanned(_not_taken(plan, snapshot).union(groups), tuple(f"{name}: {why}" for name in missing))
 
 
@@ -125,7 +126,20 @@ def _check_unedited(planned: _Positions, taken: _Positions) -> None:
 
 
 def _check_names(plan: Plan) -> None:
-    """Raise Refused where partitions of one topic of a group go to other groups than its other ones: no mapping does that."""
+    """Raise Refused where groups have other names than the plan was made with.
+
+    No mapping takes partitions of one topic of a group to other groups than its other ones.
+    """
+    has_offsets = {entry.group for entry in plan.entries if entry.verdict is not Verdict.UNCOMMITTED}
+    if plan.lines and (strange := sorted(has_offsets - plan.lines.keys())):
+        raise Refused(
+            "somebody has edited the names of groups in the plan",
+            why=f"it was made without {first_names(strange)}",
+            remedy=ways(
+                ("", "plan again"), ("group_map", f"set {option_name('group_map')} for another name, and plan")
+            ),
+            kind=FailureKind.PLAN_OUTDATED,
+        )
     names: dict[tuple[str, str], dict[TopicPartition, set[str]]] = {}
     renamed = {at.group for entry in plan.entries for at in entry.source if at.group != entry.group}
     for entry in plan.entries:

@@ -106,7 +106,9 @@ def test_a_variable_of_the_command_whose_beginning_is_misspelt_is_told(kind, rol
     its = given(role, kind, {"hosts": "raw", "group_patterns": "list"})
     lines = [*of_play(dataclasses.replace(its, extra=[name]), inventory())]
     assert [line.split(" All of them")[0] for line in lines] == [
-        f"{name} is no variable of the {kind} {role}. Did you mean {meant}?" for _ in [name] if meant
+        f"{name} is no variable of the {kind} {role}. Did you mean {meant}? If it is a variable of your own, rename it."
+        for _ in [name]
+        if meant
     ]
 
 

@@ -186,6 +186,13 @@ def test_a_group_that_becomes_several_may_lose_none_of_its_lines():
     assert groups == {"new-billing"} and line.startswith("2 lines of new-billing: no entry in the plan: left out")
 
 
+def test_a_group_that_was_renamed_in_all_of_its_lines_is_refused():
+    made = from_json(to_json(PLAN), "plan.json")
+    renamed = tuple(dataclasses.replace(entry, group="other") for entry in made.entries if entry.group == "new-billing")
+    with pytest.raises(Refused, match="somebody has edited the names of groups in the plan.*made without other"):
+        check_covers(dataclasses.replace(made, entries=(*renamed, *made.entries[2:])), SNAPSHOT, "skip")
+
+
 def test_a_plan_of_an_earlier_release_tells_of_commits_alone():
     whole = dataclasses.replace(copied(PLAN), lines={})
     torn = dataclasses.replace(whole, entries=whole.entries[1:])
