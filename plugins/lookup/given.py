@@ -97,13 +97,13 @@ class LookupModule(LookupBase):
     def run(self, terms: list[t.Any], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[t.Any]:
         """The lines, one dictionary of variables, one text, or paths."""
         variables = variables or {}
-        self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
-        option: t.Callable[[str], t.Any] = self.get_option
         what, name = terms
         if what == "names":
             return [first_names(name, NAMED)]
         if what == "beside":
             return [beside_inventory(path, variables) for path in (name if isinstance(name, list) else [name])]
+        self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
+        option: t.Callable[[str], t.Any] = self.get_option
         known = option("known")
         options = (
             role_options(name)

@@ -254,6 +254,7 @@ failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md
 """
 
 import dataclasses
+import functools
 import glob
 import os
 import typing as t
@@ -305,10 +306,10 @@ def look(module: Module) -> dict[str, t.Any]:
     )
     another = []
     if written is not None:
-        is_of_one = _is_of_one_cluster(params["receipt"])
+        is_of_one = functools.partial(_is_of_one_cluster, params["receipt"])
         another = use_case.receipt_of_another(written, source, destination, preflight.cluster_ids, is_of_one)
     if migrated is not None:
-        is_of_one = _is_of_one_cluster(params["returns"])
+        is_of_one = functools.partial(_is_of_one_cluster, params["returns"])
         another = (
             use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids, is_of_one) or another
         )

@@ -20,11 +20,8 @@ from .._model.option_names import option_name
 _SECONDS = 10.0  # for an answer
 _PATIENCE = 2.0  # seconds, for a registry that elects a leader
 _LIMIT = 1 << 24  # bytes of an answer: a schema
-_UNKNOWN = (
-    40401,
-    40402,
-    40403,
-)  # a registry's error_code for no such subject, version or schema; Apicurio has all for ids
+# A registry's error_code for no such subject, version or schema. Apicurio has all of them for ids.
+_UNKNOWN = (40401, 40402, 40403)
 _MAGIC, _HEAD = b"\0", 5  # a byte, and four of the id
 
 

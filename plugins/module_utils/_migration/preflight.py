@@ -217,11 +217,11 @@ def receipt_of_another(
     source: Connection,
     destination: Connection,
     cluster_ids: t.Mapping[str, str],
-    is_of_one: bool,
+    is_of_one: t.Callable[[], bool],
 ) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look().
 
-    is_of_one: whether the receipt is one of a clone or a reset inside one cluster.
+    is_of_one: says whether the receipt is one of a clone or a reset inside one cluster.
     """
     exchanged = Refused(
         "source and destination are exchanged",
@@ -231,8 +231,8 @@ def receipt_of_another(
         "with the source and the destination of the migration",
         kind=FailureKind.OTHER_CLUSTER,
     )
-    problem = _inside_one(receipt, destination) if is_of_one else exchanged
-    return _of_other_side(receipt, destination, ("destination", "source"), cluster_ids, problem, keeps_rollback())
+    sides = ("destination", "source")
+    return _of_other_side(receipt, destination, sides, cluster_ids, exchanged, keeps_rollback(), is_of_one)
 
 
 def receipt_of_no_return(
@@ -240,7 +240,7 @@ def receipt_of_no_return(
     source: Connection,
     destination: Connection,
     cluster_ids: t.Mapping[str, str],
-    is_of_one: bool,
+    is_of_one: t.Callable[[], bool],
 ) -> list[MigrationError]:
     """Why groups cannot be returned by the receipt of their migration: it was made for another cluster than they leave now.
 
@@ -255,8 +255,7 @@ def receipt_of_no_return(
         kind=FailureKind.OTHER_CLUSTER,
     )
     remedy = f"{correct_clusters()}: {names}"
-    problem = _inside_one(receipt, source) if is_of_one else exchanged
-    return _of_other_side(receipt, source, ("source", "destination"), cluster_ids, problem, remedy)
+    return _of_other_side(receipt, source, ("source", "destination"), cluster_ids, exchanged, remedy, is_of_one)
 
 
 def _inside_one(receipt: Receipt, cluster: Connection) -> Refused:
@@ -306,13 +305,17 @@ def _of_other_side(
     cluster_ids: t.Mapping[str, str],
     exchanged: Refused,
     remedy: str,
+    is_of_one: t.Callable[[], bool],
 ) -> list[MigrationError]:
-    """Why a receipt is not of the wanted cluster. sides: which one that is, and the other, whose receipt is `exchanged`."""
+    """Why a receipt is not of the wanted cluster.
+
+    sides: which one that is, and the other, whose receipt is `exchanged`, or is_of_one() and of that cluster alone.
+    """
     own, other = (cluster_ids.get(side) for side in sides)
     if own is None:
         return []
     if receipt.identity.cluster_id == other != own:
-        return [exchanged]
+        return [_inside_one(receipt, wanted) if is_of_one() else exchanged]
     try:
         check_cluster(receipt.name, receipt.identity, wanted, remedy)
     except Refused as exc:

@@ -246,19 +246,20 @@ class Plan:
         return {name for at in origins for name in (at.group, at.partition.topic)}.union(self.left_out_names)
 
     @functools.cached_property
+    def lines_left(self) -> t.Mapping[str, int]:
+        """What lines would be if the plan had been made as it is."""
+        return collections.Counter(entry.group for entry in self.entries if entry.verdict is not Verdict.UNCOMMITTED)
+
+    @functools.cached_property
     def removed_lines(self) -> dict[str, int]:
         """How many entries each group has lost since the plan was made, of those that have lost some."""
-        left = _lines(self.entries)
+        left = self.lines_left
         return {group: lines - left[group] for group, lines in sorted(self.lines.items()) if left[group] < lines}
 
     @functools.cached_property
     def by_key(self) -> t.Mapping[tuple[str, TopicPartition], PlanEntry]:
         """The entries by destination group and partition."""
         return {entry.key: entry for entry in self.entries}
-
-
-def _lines(entries: t.Iterable[PlanEntry]) -> collections.Counter[str]:
-    return collections.Counter(entry.group for entry in entries if entry.verdict is not Verdict.UNCOMMITTED)
 
 
 def to_json(plan: Plan) -> str:
@@ -270,7 +271,7 @@ def to_json(plan: Plan) -> str:
             "destination": cluster_identity.to_row(plan.destination_identity),
             "snapshot": plan.snapshot,
             **{name: list(values) for name in ("match_on", "left_out_names") if (values := getattr(plan, name))},
-            "lines": dict(sorted((plan.lines or _lines(plan.entries)).items())),
+            "lines": dict(sorted((plan.lines or plan.lines_left).items())),
         },
         (plan_entry_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
     )

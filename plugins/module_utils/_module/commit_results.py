@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._migration._committing.conflicts import blocked_text
 from .._migration._committing.outcome import CommitOutcome
 from .._model.connection import Connection
 from .._model.grouping import values_by_key
-from .._model.left_out import partitions_text
-from .._model.plan import PlanEntry
 from .._model.policies import ReturnEntries
-from .._model.visible_text import visible_name
 from . import results, summaries
 
 
@@ -25,7 +23,7 @@ def commit_result(
     """
     chosen = results.returned(outcome.before.items(), return_entries, lambda row: row[0] in outcome.set)
     alike = values_by_key(((entry.group, entry.partition.topic, entry.reason), entry) for entry in outcome.blocked)
-    left_out = [*map(_blocked_line, alike.values()), *outcome.left_out]
+    left_out = [*map(blocked_text, alike.values()), *outcome.left_out]
     going_on = list(outcome.going_on.values())
     return {
         "changed": bool(outcome.set),
@@ -39,7 +37,7 @@ def commit_result(
             for (group, partition), before in chosen
         ],
         "written": len(outcome.set),
-        "blocked": [_blocked_line([entry]) for entry in outcome.blocked],
+        "blocked": [blocked_text([entry]) for entry in outcome.blocked],
         "left_out": outcome.left_out,
         "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
@@ -47,9 +45,3 @@ def commit_result(
         "summary": head + summaries.commit_summary(outcome.before, outcome.set, left_out, going_on, costs),
         "diff": results.commit_diff(outcome.before, outcome.after, cluster),
     }
-
-
-def _blocked_line(entries: t.Sequence[PlanEntry]) -> str:
-    """Partitions of one group that the plan blocks for one reason. The plan, which is shown before, says it in words."""
-    where = f"{visible_name(entries[0].group)} {partitions_text(entry.partition for entry in entries)}"
-    return f"{where}: blocked, {entries[0].reason and entries[0].reason.value}: left out"

@@ -10,6 +10,7 @@ import typing as t
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, commit_text, same_commit
+from ..._model.left_out import partitions_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind
@@ -108,9 +109,7 @@ def without_blocked(
         case _:
             t.assert_never(on_blocked)
     by_plan = [entry for entry in blocked if entry.reason not in _FOUND_LATER]
-    found_later = [
-        f"{entry_name(entry)}: blocked, {_reason(entry)}: left out" for entry in blocked if entry.reason in _FOUND_LATER
-    ]
+    found_later = [blocked_text([entry]) for entry in blocked if entry.reason in _FOUND_LATER]
     whole = [f"{group}: left out as a whole{because_of('on_blocked', 'skip_group')}" for group in sorted(groups)]
     remaining = [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED]
     return remaining, by_plan, found_later + whole
@@ -239,6 +238,12 @@ def _reason(entry: PlanEntry) -> str:
     if entry.reason in _FOUND_LATER:
         return f"{entry.reason.value} ({entry.shown_detail})"
     return str(entry.reason and entry.reason.value)
+
+
+def blocked_text(entries: t.Sequence[PlanEntry]) -> str:
+    """A line for partitions of one group that are left out, because they are blocked for one reason."""
+    where = group_partition(entries[0].group, partitions_text(entry.partition for entry in entries))
+    return f"{where}: blocked, {_reason(entries[0])}: left out"
 
 
 def entry_name(entry: PlanEntry) -> str:

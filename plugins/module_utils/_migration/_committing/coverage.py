@@ -18,7 +18,6 @@ from ..._model.progress import are, counted, first_names, first_of
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
 from ..._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry
-from ..._model.verdicts import Verdict
 from ..._model.visible_text import visible_name
 
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
@@ -130,16 +129,8 @@ def _check_names(plan: Plan) -> None:
 
     No mapping takes partitions of one topic of a group to other groups than its other ones.
     """
-    has_offsets = {entry.group for entry in plan.entries if entry.verdict is not Verdict.UNCOMMITTED}
-    if plan.lines and (strange := sorted(has_offsets - plan.lines.keys())):
-        raise Refused(
-            "somebody has edited the names of groups in the plan",
-            why=f"it was made without {first_names(strange)}",
-            remedy=ways(
-                ("", "plan again"), ("group_map", f"set {option_name('group_map')} for another name, and plan")
-            ),
-            kind=FailureKind.PLAN_OUTDATED,
-        )
+    if plan.lines and (strange := sorted(plan.lines_left.keys() - plan.lines.keys())):
+        raise _renamed(f"it was made without {first_names(strange)}")
     names: dict[tuple[str, str], dict[TopicPartition, set[str]]] = {}
     renamed = {at.group for entry in plan.entries for at in entry.source if at.group != entry.group}
     for entry in plan.entries:
@@ -150,17 +141,19 @@ def _check_names(plan: Plan) -> None:
         most = max(by_partition.values(), key=len)
         for partition, groups in by_partition.items():
             if not groups <= most:
-                raise Refused(
-                    "somebody has edited the names of groups in the plan",
-                    group=group,
-                    **partition._asdict(),
-                    why=f"this partition goes to {first_of(sorted(groups))}, and others of the topic to "
-                    f"{first_of(sorted(most))}",
-                    remedy=ways(
-                        ("", "plan again"), ("group_map", f"set {option_name('group_map')} for another name, and plan")
-                    ),
-                    kind=FailureKind.PLAN_OUTDATED,
-                )
+                others = first_of(sorted(most))
+                why = f"this partition goes to {first_of(sorted(groups))}, and others of the topic to {others}"
+                raise _renamed(why, group=group, **partition._asdict())
+
+
+def _renamed(why: str, **place: t.Any) -> Refused:
+    return Refused(
+        "somebody has edited the names of groups in the plan",
+        **place,
+        why=why,
+        remedy=ways(("", "plan again"), ("group_map", f"set {option_name('group_map')} for another name, and plan")),
+        kind=FailureKind.PLAN_OUTDATED,
+    )
 
 
 def check_selected(plan: Plan, selection: Selection) -> NotPlanned:
