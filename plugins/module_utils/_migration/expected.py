@@ -37,6 +37,7 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
     commits = commits_of(renewal.completed(readings, renewal.missing_commits(written, readings)))
     known = previous.by_key if previous else {}
     receipts = written.by_key
+    one_cluster = plan.is_within_one_cluster  # compares identities: once, not for each of many entries
     entries = (
         _expecting(
             entry,
@@ -44,7 +45,7 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
             known.get(entry.key),
             receipts.get(entry.key),
             plan.destination_traits.log_of(entry.partition),
-            one_cluster=plan.is_within_one_cluster,
+            one_cluster=one_cluster,
             joined=readings[entry.group].had_members if entry.group in readings else False,
         )
         for entry in sorted(plan.entries, key=lambda entry: entry.key)
