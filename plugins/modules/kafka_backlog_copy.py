@@ -333,7 +333,6 @@ from ..module_utils._model import backlog as file
 from ..module_utils._model import offset_formats, plan, receipt
 from ..module_utils._module import backlog_results, files, options
 from ..module_utils._module.frame import Module
-from ..module_utils._module.progress_file import progress_spec, reporter
 
 
 def backlog_copy(module: Module) -> dict[str, t.Any]:
@@ -370,9 +369,8 @@ def _present(module: Module) -> dict[str, t.Any]:
             taken = files.parsed_required(
                 params["snapshot"], offset_formats.read_snapshot, "snapshot", "kafka_group_offsets"
             )
-            say = reporter(params["progress_file"])
             asked = options.filled(CopyOptions, params, spark=options.spark_options(params))
-            outcome = use_case.copy_backlog(taken, source, destination, mapping, asked, earlier, save, say)
+            outcome = use_case.copy_backlog(taken, source, destination, mapping, asked, earlier, save, module.say)
         now = outcome.plan
         made = planned if now is None or now == earlier.plan else plan.to_json(now)
         if made is not None and made != planned:
@@ -398,7 +396,7 @@ def _absent(module: Module) -> dict[str, t.Any]:
             params["remove_topics"],
             params["idle_wait"],
             module.check_mode,
-            reporter(params["progress_file"]),
+            module.say,
         )
         if not module.check_mode:
             # The copy file last: a run that was killed begins with it.
@@ -411,11 +409,11 @@ def main() -> None:
     spec = {
         **options.cluster_spec("source", required=False),
         **options.cluster_spec("destination"),
-        **options.renaming_spec(),
-        **options.spark_spec(),
-        **progress_spec(),
+        **options.RENAMING,
+        **options.SPARK,
+        **options.PROGRESS,
         **options.spec_of(CopyOptions),
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "state": options.choices("present", "absent", default="present"),
         "remove_topics": {"type": "bool", "default": False},
         **options.optional("path", "snapshot", "plan", "receipt"),
         "copy": {"type": "path", "required": True},

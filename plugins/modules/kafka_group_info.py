@@ -293,15 +293,15 @@ def _row(group: GroupOverview, partitions: bool) -> dict[str, t.Any]:
 def main() -> None:
     spec = {
         **options.cluster_spec("cluster"),
-        **options.group_selection_spec(),
+        **options.GROUP_SELECTION,
         "partitions": {"type": "bool", "default": False},
-        "waves": options.waves_spec(),
+        "waves": options.WAVES,
         "assessment": {"type": "path"},
         "abandoned_after": {"type": "float", "default": 30},
         "watch_seconds": {"type": "float", "default": 5},
         "read_records": {"type": "bool", "default": False},
-        "schema_registry": {"type": "dict", "options": options.http_service_spec()},
-        "connect": {"type": "list", "elements": "dict", "default": [], "options": options.http_service_spec()},
+        "schema_registry": {"type": "dict", "options": options.HTTP_SERVICE},
+        "connect": {"type": "list", "elements": "dict", "default": [], "options": options.HTTP_SERVICE},
     }
     Module(spec).run(look)
 

@@ -209,7 +209,6 @@ from ..module_utils._model.policies import OnActiveGroup, OnBlocked
 from ..module_utils._model.selection import Selection
 from ..module_utils._module import exports, files, options, results
 from ..module_utils._module.frame import Module
-from ..module_utils._module.progress_file import progress_spec, reporter
 
 
 def take(module: Module) -> dict[str, t.Any]:
@@ -224,7 +223,7 @@ def take(module: Module) -> dict[str, t.Any]:
     )
     connection = options.connection(params, "cluster")
     with files.locked(path):
-        taken = _taken(params, connection, selection)
+        taken = _taken(module, connection, selection)
         text = exports.snapshot_text(taken.snapshot, connection, params["format"])
         before = files.read(path)
         if text != before and params["format"] == "json":
@@ -257,7 +256,8 @@ def take(module: Module) -> dict[str, t.Any]:
     }
 
 
-def _taken(params: dict[str, t.Any], connection: Connection, selection: Selection) -> use_case.TakenSnapshot:
+def _taken(module: Module, connection: Connection, selection: Selection) -> use_case.TakenSnapshot:
+    params = module.params
     if params["backup"] is not None:
         path = params["backup"]
         return backups.from_backup(_backup(path, selection), path, connection, selection)
@@ -268,7 +268,7 @@ def _taken(params: dict[str, t.Any], connection: Connection, selection: Selectio
         on_blocked=OnBlocked(params["on_blocked"]),
         idle_wait=params["idle_wait"],
         stop_timeout=params["stop_timeout"],
-        say=reporter(params["progress_file"]),
+        say=module.say,
         removed=files.parsed(params["removed"], removed.from_json),
     )
 
@@ -289,11 +289,11 @@ def _backup(path: str, selection: Selection) -> file.Snapshot:
 def main() -> None:
     spec = {
         **options.cluster_spec("cluster"),
-        **options.selection_spec(),
-        **progress_spec(),
+        **options.SELECTION,
+        **options.PROGRESS,
         "snapshot": {"type": "path", "required": True},
         **options.optional("path", "backup", "removed"),
-        "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
+        "format": options.choices("json", *OffsetFormat, default="json"),
         "on_active_group": options.choices(OnActiveGroup, default="warn"),
         "on_blocked": options.choices(OnBlocked, default="fail"),
         "idle_wait": {"type": "float", "default": 0},

@@ -375,7 +375,7 @@ def main() -> None:
         **options.cluster_spec("source", "destination"),
         **options.optional("path", "plan", "receipt", "report", "status", "metrics"),
         "directories": {"type": "list", "elements": "path"},
-        "waves": options.waves_spec(),
+        "waves": options.WAVES,
         "idle_wait": {"type": "float", "default": 2},
         "migration": {"type": "str"},
         "phase": {"type": "str", "default": "sync"},

@@ -213,9 +213,9 @@ def remove(module: Module) -> dict[str, t.Any]:
 def main() -> None:
     spec = {
         **options.cluster_spec("cluster"),
-        **options.selection_spec(),
+        **options.SELECTION,
         **options.spec_of(use_case.RemovalOptions),
-        "state": {"type": "str", "choices": ["removed", "restored"], "default": "removed"},
+        "state": options.choices("removed", "restored", default="removed"),
         **options.optional("path", "plan", "receipt"),
         "removed": {"type": "path", "required": True},
         "everything": {"type": "bool", "default": False},

@@ -395,12 +395,12 @@ def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receip
 def main() -> None:
     spec = {
         **options.cluster_spec("source", "destination"),
-        **options.selection_spec(),
-        **options.mapping_spec(),
-        **options.spark_spec(),
+        **options.SELECTION,
+        **options.MAPPING,
+        **options.SPARK,
         **options.spec_of(use_case.Intent),
         **options.optional("path", "plan", "receipt", "removed", "returns", "copy", "assessment"),
-        "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
+        "verify": options.choices("records", "anchors", "none", default="none"),
         "on_rewind": options.choices(OnRewind, default="fail"),
         "on_problem": options.choices(OnProblem, default="report"),
     }

@@ -470,7 +470,7 @@ def main() -> None:
     spec = {
         **options.cluster_spec("source_cluster", "destination_cluster", required=False),
         "directory": {"type": "path", "required": True},
-        "state": {"type": "str", "choices": ["begun", "ended", "reported", "bundled", "assessed"], "default": "begun"},
+        "state": options.choices("begun", "ended", "reported", "bundled", "assessed", default="begun"),
         "create": {"type": "bool", "default": True},
         "on_locked": options.choices(OnLocked, default="fail"),
         "parts": {"type": "list", "elements": "path", "default": []},

@@ -526,11 +526,11 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
 def main() -> None:
     spec = {
         **options.cluster_spec("cluster"),
-        **options.selection_spec(),
-        **options.entries_spec(),
+        **options.SELECTION,
+        **options.RETURN_ENTRIES,
         **options.spec_of(CommitOptions),
         **options.cluster_spec("source", required=False),
-        "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
+        "state": options.choices("committed", "rolled_back", default="committed"),
         **options.optional("path", "plan", "snapshot", "report", "removed"),
         "plan_digest": {"type": "str"},
         "receipt": {"type": "path", "required": True},

@@ -517,7 +517,6 @@ from ..module_utils._module import digests, exports, files, options, reset_makin
 from ..module_utils._module.frame import Module
 from ..module_utils._module.plan_making import check_options, plan_as_asked
 from ..module_utils._module.plan_results import plan_result
-from ..module_utils._module.progress_file import progress_spec
 
 
 def translate(module: Module) -> dict[str, t.Any]:
@@ -528,7 +527,7 @@ def translate(module: Module) -> dict[str, t.Any]:
     with files.locked(path):
         before = files.read(path)
         previous = file.from_json(before, path) if before is not None else None
-        made = plan_as_asked(params, previous)
+        made = plan_as_asked(params, previous, module.say)
         text = file.to_json(made.plan)
         exported = [exports.export_of(made.plan, path, form) for path, form in asked_for.items()]
         if text != before:
@@ -553,15 +552,15 @@ def main() -> None:
     spec = {
         **options.cluster_spec("source", required=False),
         **options.cluster_spec("destination"),
-        **options.mapping_spec(),
-        **options.selection_spec(),
-        **options.spark_spec(),
-        **progress_spec(),
-        **options.entries_spec(),
+        **options.MAPPING,
+        **options.SELECTION,
+        **options.SPARK,
+        **options.PROGRESS,
+        **options.RETURN_ENTRIES,
         **options.spec_of(TranslateOptions),
         **options.optional("path", "snapshot", "report", "csv", "export", "receipt", "promotion"),
         "snapshot_group": {"type": "str"},
-        "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
+        "snapshot_format": options.choices("auto", "json", *OffsetFormat, default="auto"),
         "plan": {"type": "path", "required": True},
         "export_format": options.choices(OffsetFormat, default="csv"),
         **reset_making.SPEC,

@@ -358,10 +358,9 @@ from ..module_utils._model.policies import OnAbsent, OnActiveGroup, OnAdvance, O
 from ..module_utils._module import options, verify_results
 from ..module_utils._module.frame import Module
 from ..module_utils._module.plan_verification import check_verification, scope, verify_as_asked
-from ..module_utils._module.progress_file import progress_spec
 
 # A plan says all of this by itself.
-_WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
+_WITHOUT_PLAN = (*options.SELECTION, *options.MAPPING, "match_on")
 
 
 def verify(module: Module) -> dict[str, t.Any]:
@@ -378,15 +377,15 @@ def verify(module: Module) -> dict[str, t.Any]:
 def main() -> None:
     spec = {
         **options.cluster_spec("source", "destination"),
-        **options.selection_spec(),
-        **options.mapping_spec(),
-        **options.spark_spec(),
-        **progress_spec(),
+        **options.SELECTION,
+        **options.MAPPING,
+        **options.SPARK,
+        **options.PROGRESS,
         "plan": {"type": "list", "elements": "path"},
         "receipt": {"type": "list", "elements": "path"},
         "copy": {"type": "path"},
-        "scope": {"type": "str", "choices": ["plan", "to_commit", "committed"]},
-        "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
+        "scope": options.choices("plan", "to_commit", "committed"),
+        "method": options.choices("records", "anchors", default="records"),
         "limit": {"type": "int", "default": 10_000},
         "incremental": {"type": "bool", "default": False},
         "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},

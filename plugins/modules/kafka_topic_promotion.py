@@ -383,7 +383,6 @@ from ..module_utils._model import promotion
 from ..module_utils._model.policies import OnStillWritten
 from ..module_utils._module import options
 from ..module_utils._module.frame import Module
-from ..module_utils._module.progress_file import progress_spec
 from ..module_utils._module.promoting import fence_topics, promote_topics, roll_back_topics
 
 
@@ -399,21 +398,19 @@ def main() -> None:
     }
     spec = {
         **options.cluster_spec("source", "destination"),
-        **options.topic_selection_spec(),
-        **progress_spec(),
+        **options.TOPIC_SELECTION,
+        **options.PROGRESS,
         **options.spec_of(promotion.PromotionOptions),
-        "state": {
-            "type": "str",
-            "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],
-            "default": "promoted",
-        },
+        "state": options.choices(
+            "promoted", "planned", "applied", "rolled_back", "fenced", "lifted", default="promoted"
+        ),
         **options.optional("path", "snapshot", "plan", "fence_receipt"),
-        "topic_map": options.rules_spec(),
-        **options.policy_spec(),
+        "topic_map": options.RULES,
+        **options.POLICY,
         "replication_factor": {"type": "str", "default": "source"},
         "exclude_settings": {"type": "list", "elements": "str"},
         "overrides": {"type": "list", "elements": "dict", "default": [], "options": override},
-        "principal_map": options.rules_spec(),
+        "principal_map": options.RULES,
         "remove_created": {"type": "bool", "default": False},
         "principals": {"type": "list", "elements": "str", "default": ["User:*"]},
         "read_principals": {"type": "list", "elements": "str", "default": []},

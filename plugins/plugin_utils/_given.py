@@ -15,14 +15,11 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.parsing.splitter import split_args
 
-from ..module_utils._module.options import policy_spec, renaming_spec, rules_spec, spark_spec
+from ..module_utils._module.options import POLICY, RENAMING, RULES, SPARK
 
 _ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 # A role says what these are, and leaves what is in them to the modules.
-SUBOPTIONS = {
-    name: spec["options"]
-    for name, spec in {**renaming_spec(), **policy_spec(), **spark_spec(), "principal_map": rules_spec()}.items()
-}
+SUBOPTIONS = {name: spec["options"] for name, spec in {**RENAMING, **POLICY, **SPARK, "principal_map": RULES}.items()}
 
 
 def role_options(role: str) -> dict[str, dict[str, t.Any]]:

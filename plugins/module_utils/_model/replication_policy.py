@@ -22,16 +22,16 @@ class InternalTopic(t.NamedTuple):
 class ReplicationPolicy(t.NamedTuple):
     """MirrorMaker 2's settings of one flow, as far as they decide names.
 
-    name: default or identity. separator: replication.policy.separator. internal_separator: whether internal topics are
-    called with it, too (replication.policy.internal.topic.separator.enabled). syncs_at: offset-syncs.topic.location.
+    name: default or identity. separator: replication.policy.separator. internal_topic_separator_enabled: whether internal
+    topics are called with it, too. offset_syncs_location: offset-syncs.topic.location.
     """
 
     source_alias: str
     target_alias: str
     name: str = "default"
     separator: str = "."
-    internal_separator: bool = True
-    syncs_at: t.Literal["source", "target"] = "source"
+    internal_topic_separator_enabled: bool = True
+    offset_syncs_location: t.Literal["source", "target"] = "source"
 
     def topic(self, topic: str) -> str:
         """What the target calls a topic of the source."""
@@ -54,8 +54,8 @@ class ReplicationPolicy(t.NamedTuple):
     @property
     def offset_syncs(self) -> InternalTopic:
         """Where MirrorSourceConnector writes which offsets a record has; named after the other cluster."""
-        other = self.target_alias if self.syncs_at == "source" else self.source_alias
-        return InternalTopic(self.syncs_at, self._internal("mm2-offset-syncs", other))
+        other = self.target_alias if self.offset_syncs_location == "source" else self.source_alias
+        return InternalTopic(self.offset_syncs_location, self._internal("mm2-offset-syncs", other))
 
     @property
     def connect_offsets(self) -> InternalTopic:
@@ -63,5 +63,5 @@ class ReplicationPolicy(t.NamedTuple):
         return InternalTopic("target", f"mm2-offsets.{self.source_alias}.internal")
 
     def _internal(self, *words: str) -> str:
-        separator = self.separator if self.internal_separator else "."
+        separator = self.separator if self.internal_topic_separator_enabled else "."
         return separator.join([*words, "internal"])

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import sys
 import traceback
 import typing as t
@@ -19,11 +21,10 @@ from .._model.missing import CONTROL, RECORDS, unmet
 from .._model.notes import Note, NoteKind
 from .._model.open_clients import keeping
 from .._model.option_names import set_variables
-from .._model.progress import hear_waits
+from .._model.progress import Say, hear_waits, silent
 from .._model.visible_text import visible
 from .._model.written import WRITTEN
 from .masking import for_people, hidden, shown
-from .progress_file import reporter
 from .results import note_results
 
 # What every module needs; those that use Spark say what more they need.
@@ -41,6 +42,7 @@ class Module(AnsibleModule):
     """An AnsibleModule whose results, refusals and log show `shown()` of its options; no message holds a secret.
 
     Its messages name what the user sets: see _model/option_names.py. closing: the last line of whatever it fails with, if any.
+    say: tells how far the work is; see reporter().
     """
 
     closing = ""
@@ -61,7 +63,8 @@ class Module(AnsibleModule):
             )
         gc.set_threshold(COLLECTED_AT)
         WRITTEN.clear()
-        hear_waits(reporter(self.params.get("progress_file")))
+        self.say = reporter(self.params.get("progress_file"))
+        hear_waits(self.say)
         try:
             with keeping():
                 result = main(self)
@@ -133,3 +136,22 @@ class Module(AnsibleModule):
 def missing_libraries() -> list[str]:
     """One clause for each library that is missing, too old or too new."""
     return unmet(REQUIREMENTS)
+
+
+def reporter(path: str | None) -> Say:
+    """Append each line of a module's progress to this file at once; without one, or where it cannot be written, say nothing.
+
+    The option: plugins/doc_fragments/_progress.py. The reading end: plugins/plugin_utils/_progress.py.
+    """
+    if path is None:
+        return silent
+
+    def without_waiting(path: str, flags: int) -> int:
+        """A pipe that nobody reads would be waited for."""
+        return os.open(path, flags | os.O_NONBLOCK, 0o666)
+
+    def say(line: str) -> None:
+        with contextlib.suppress(OSError), open(path, "a", encoding="utf-8", opener=without_waiting) as file:
+            file.write(visible(line.replace("\n", " ")) + "\n")
+
+    return say

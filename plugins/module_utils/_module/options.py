@@ -10,7 +10,7 @@ import math
 import types
 import typing as t
 
-from .._model.connection import Connection, connection_from
+from .._model.connection import PROTOCOLS, Connection, connection_from
 from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.faults import all_of, faults_of, raise_any
@@ -32,14 +32,17 @@ def optional(kind: str, *names: str) -> Spec:
     return {name: {"type": kind} for name in names}
 
 
+def choices(*values: type[enum.StrEnum] | str, default: str | None = None) -> Spec:
+    """The spec of an option with the values of a policy, or with these."""
+    texts = [str(text) for value in values for text in ([value] if isinstance(value, str) else value)]
+    spec: Spec = {"type": "str", "choices": texts}
+    return spec if default is None else {**spec, "default": default}
+
+
 _CLUSTER: Spec = {
     "bootstrap_servers": {"type": "list", "elements": "str", "required": True},
     "name": {"type": "str"},
-    "security_protocol": {
-        "type": "str",
-        "choices": ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"],
-        "default": "PLAINTEXT",
-    },
+    "security_protocol": choices(*PROTOCOLS, default="PLAINTEXT"),
     "sasl_mechanism": {"type": "str"},
     "sasl_username": {"type": "str", "aliases": ["sasl_plain_username"]},
     "sasl_password": {"type": "str", "no_log": True, "aliases": ["sasl_plain_password"]},
@@ -61,126 +64,80 @@ _CLUSTER: Spec = {
 _CLUSTERS = ("cluster", "source", "destination")
 _SAID = 20  # faults of options that one message says: whoever corrects them wants to do so once
 _STRINGS: Spec = {"type": "list", "elements": "str"}
+_SOME_STRINGS: Spec = {**_STRINGS, "default": []}
 
 
 def _rules(**more: t.Any) -> Spec:
+    """The spec of an option that renames what a name or a pattern says."""
     options = {"name": {"type": "str"}, "pattern": {"type": "str"}, "to": {"type": "str", "required": True}, **more}
-    return {
-        "type": "list",
-        "elements": "dict",
-        "options": options,
-        "mutually_exclusive": [("name", "pattern")],
-        "required_one_of": [("name", "pattern")],
-    }
+    either = [("name", "pattern")]
+    spec = {"type": "list", "elements": "dict", "default": [], "options": options}
+    return {**spec, "mutually_exclusive": either, "required_one_of": either}
+
+
+RULES = _rules()
+GROUP_SELECTION: Spec = {
+    "groups": _SOME_STRINGS,
+    "group_patterns": _SOME_STRINGS,
+    "exclude_group_patterns": _STRINGS,
+}
+TOPIC_SELECTION: Spec = {
+    "topics": _SOME_STRINGS,
+    "topic_patterns": _SOME_STRINGS,
+    "exclude_topic_patterns": _STRINGS,
+}
+SELECTION: Spec = {**GROUP_SELECTION, **TOPIC_SELECTION}
+RETURN_ENTRIES: Spec = {"return_entries": choices(ReturnEntries, default="all")}
+RENAMING: Spec = {
+    "topic_map": RULES,
+    # A name, or a list of names; type list would cut a name at its commas.
+    "group_map": _rules(to={"type": "raw", "required": True}, topics=_STRINGS),
+}
+POLICY: Spec = {
+    "replication_policy": {
+        "type": "dict",
+        "options": {
+            "name": choices("identity", "default", default="identity"),
+            **optional("str", "source_alias", "target_alias"),
+            "separator": {"type": "str", "default": "."},
+            "internal_topic_separator_enabled": {"type": "bool", "default": True},
+            "offset_syncs_location": choices("source", "target", default="source"),
+        },
+    },
+}
+MAPPING: Spec = {**RENAMING, **POLICY, "repartitioned": _SOME_STRINGS}
+WAVES: Spec = {
+    "type": "list",
+    "elements": "dict",
+    "default": [],
+    "options": {"name": {"type": "str", "required": True}, "directory": {"type": "path"}, **GROUP_SELECTION},
+}
+# How a service is reached by HTTP.
+HTTP_SERVICE: Spec = {
+    "url": {"type": "str", "required": True},
+    "username": {"type": "str"},
+    "password": {"type": "str", "no_log": True},
+    "ca_path": {"type": "path"},
+    "validate_certs": {"type": "bool", "default": True},
+}
+SPARK: Spec = {
+    "spark": {
+        "type": "dict",
+        "options": {
+            **optional("str", "master", "driver_memory"),
+            "remote": {"type": "str", "no_log": True},  # may hold a token
+            "conf": {"type": "dict"},
+            "archives": _STRINGS,
+            **optional("path", "java_home", "work_directory"),
+        },
+    },
+}
+PROGRESS: Spec = {"progress_file": {"type": "path"}}
 
 
 def cluster_spec(*names: str, required: bool = True) -> Spec:
     """The specs of options that are clusters."""
     return {name: {"type": "dict", "required": required, "options": _CLUSTER} for name in names}
-
-
-def http_service_spec() -> Spec:
-    """The specs of the suboptions that say how a service is reached by HTTP."""
-    return {
-        "url": {"type": "str", "required": True},
-        "username": {"type": "str"},
-        "password": {"type": "str", "no_log": True},
-        "ca_path": {"type": "path"},
-        "validate_certs": {"type": "bool", "default": True},
-    }
-
-
-def selection_spec() -> Spec:
-    """The specs of groups, topics and their patterns."""
-    return {**group_selection_spec(), **topic_selection_spec()}
-
-
-def entries_spec() -> Spec:
-    """The spec of return_entries."""
-    return {"return_entries": choices(ReturnEntries, default="all")}
-
-
-def group_selection_spec() -> Spec:
-    """The specs of groups and their patterns."""
-    return {
-        "groups": {**_STRINGS, "default": []},
-        "group_patterns": {**_STRINGS, "default": []},
-        "exclude_group_patterns": _STRINGS,
-    }
-
-
-def topic_selection_spec() -> Spec:
-    """The specs of topics and their patterns."""
-    return {
-        "topics": {**_STRINGS, "default": []},
-        "topic_patterns": {**_STRINGS, "default": []},
-        "exclude_topic_patterns": _STRINGS,
-    }
-
-
-def renaming_spec() -> Spec:
-    """The specs of topic_map and group_map."""
-    return {
-        "topic_map": {**_rules(), "default": []},
-        # A name, or a list of names; type list would cut a name at its commas.
-        "group_map": {**_rules(to={"type": "raw", "required": True}, topics=_STRINGS), "default": []},
-    }
-
-
-def waves_spec() -> Spec:
-    """The spec of waves."""
-    return {
-        "type": "list",
-        "elements": "dict",
-        "default": [],
-        "options": {
-            "name": {"type": "str", "required": True},
-            "directory": {"type": "path"},
-            **group_selection_spec(),
-        },
-    }
-
-
-def rules_spec() -> Spec:
-    """The spec of an option that renames what a name or a pattern says."""
-    return {**_rules(), "default": []}
-
-
-def policy_spec() -> Spec:
-    """The spec of replication_policy."""
-    return {
-        "replication_policy": {
-            "type": "dict",
-            "options": {
-                "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
-                **optional("str", "source_alias", "target_alias"),
-                "separator": {"type": "str", "default": "."},
-                "internal_topic_separator_enabled": {"type": "bool", "default": True},
-                "offset_syncs_location": {"type": "str", "choices": ["source", "target"], "default": "source"},
-            },
-        },
-    }
-
-
-def mapping_spec() -> Spec:
-    """The specs of topic_map, group_map, replication_policy and repartitioned."""
-    return {
-        **renaming_spec(),
-        **policy_spec(),
-        "repartitioned": {**_STRINGS, "default": []},
-    }
-
-
-def spark_spec() -> Spec:
-    """The spec of spark."""
-    options = {
-        **optional("str", "master", "driver_memory"),
-        "remote": {"type": "str", "no_log": True},  # may hold a token
-        "conf": {"type": "dict"},
-        "archives": _STRINGS,
-        **optional("path", "java_home", "work_directory"),
-    }
-    return {"spark": {"type": "dict", "options": options}}
 
 
 def check_all(params: Spec, *own: t.Callable[[], object] | None) -> None:
@@ -256,11 +213,11 @@ def check_positive(params: Spec, *names: str) -> None:
 
 
 def selection(params: Spec) -> Selection:
-    """The selection that the options of selection_spec(), or a part of them, describe.
+    """The selection that the options of SELECTION, or a part of them, describe.
 
     Selection.check() tells whether it can be meant.
     """
-    given = {key: params[key] for key in selection_spec() if key in params}
+    given = {key: params[key] for key in SELECTION if key in params}
     fields: Spec = {key: None if names is None else tuple(names) for key, names in given.items()}
     return Selection(**fields)
 
@@ -307,19 +264,12 @@ def _members(made: type) -> dict[str, tuple[type, bool]]:
     return members
 
 
-def choices(*values: type[enum.StrEnum] | enum.StrEnum, default: str | None = None) -> Spec:
-    """The spec of an option with the values of a policy, or with these."""
-    texts = [value.value for each in values for value in ([each] if isinstance(each, enum.StrEnum) else each)]
-    spec: Spec = {"type": "str", "choices": texts}
-    return spec if default is None else {**spec, "default": default}
-
-
 def rollback_selection(params: Spec) -> Selection | None:
     """What is to be rolled back, or what a plan without a snapshot must be about; None for everything.
 
     Raises InvalidInput for a selection that cannot be meant.
     """
-    given = [name for name in selection_spec() if params.get(name)]
+    given = [name for name in SELECTION if params.get(name)]
     if params["state"] == "committed" and given and not params["everything"] and not params.get("snapshot"):
         selected = selection(params)
         selected.check()
@@ -364,7 +314,7 @@ def check_named_once(params: Spec) -> None:
 
 
 def mapping(params: Spec) -> Mapping:
-    """The mapping that the options of mapping_spec(), or a part of them, describe, or InvalidInput.
+    """The mapping that the options of MAPPING, or a part of them, describe, or InvalidInput.
 
     A topic_map alone names the copied topics; a replication_policy beside it says what MirrorMaker 2's own are called.
     """
@@ -388,14 +338,8 @@ def replication_policy(params: Spec, *aliases: str) -> ReplicationPolicy:
         for alias in aliases
         if not given[alias]
     )
-    return ReplicationPolicy(
-        given["source_alias"] or "",
-        given["target_alias"] or "",
-        given["name"],
-        given["separator"],
-        given["internal_topic_separator_enabled"],
-        given["offset_syncs_location"],
-    )
+    named = {alias: given[alias] or "" for alias in ("source_alias", "target_alias")}
+    return ReplicationPolicy(**{**given, **named})
 
 
 def spark_options(params: Spec) -> SparkOptions:

@@ -20,12 +20,12 @@ from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.option_names import option_name
 from .._model.policies import OnUncommitted, Strategy
+from .._model.progress import Say
 from .._model.records import TopicPartition
 from .._model.replication_policy import ReplicationPolicy
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Reason
 from . import exports, files, options, reset_making, streaming_checkpoint
-from .progress_file import reporter
 
 
 def check_options(params: dict[str, t.Any]) -> None:
@@ -62,7 +62,7 @@ def _faults(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
         return
     if params["snapshot"] is None:
         yield InvalidInput("there is no snapshot", remedy="take one with kafka_group_offsets, and set snapshot")
-    if selected := [option_name(name) for name in options.selection_spec() if params[name]]:
+    if selected := [option_name(name) for name in options.SELECTION if params[name]]:
         yield InvalidInput(
             f"{' and '.join(selected)} {'are' if selected[1:] else 'is'} for checkpoints, without source; the snapshot tells "
             "which groups and topics are meant",
@@ -92,19 +92,19 @@ def _faults_without_source(params: dict[str, t.Any]) -> t.Iterator[MigrationErro
         yield from faults_of(options.selection(params).check)
 
 
-def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None) -> Translation:
+def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None, say: Say) -> Translation:
     """The plan that the options ask for, made of the records, of MirrorMaker 2's checkpoints, or of resets.
 
     previous: the plan that is there, if any. Raises what the use cases and reading files raise.
     """
     if params["source"] and not _is_reset(params):
-        return _from_records(params, previous)
+        return _from_records(params, previous, say)
     made = (reset_making.plan_of_resets if _is_reset(params) else _from_checkpoints)(params, previous)
     names = {*params["groups"], *params["topics"]} - made.plan.names()
     return dataclasses.replace(made, plan=dataclasses.replace(made.plan, left_out_names=tuple(sorted(names))))
 
 
-def _from_records(params: dict[str, t.Any], previous: plan.Plan | None) -> Translation:
+def _from_records(params: dict[str, t.Any], previous: plan.Plan | None, say: Say) -> Translation:
     taken, lines, notes = _snapshot(params)
     mapping = options.mapping(params)
     notes += [
@@ -119,7 +119,7 @@ def _from_records(params: dict[str, t.Any], previous: plan.Plan | None) -> Trans
         _options(params),
         previous,
         files.parsed(params["receipt"], receipt.from_json),
-        reporter(params["progress_file"]),
+        say,
     )
     made = dataclasses.replace(made, notes=(*notes, *made.notes), not_taken=taken.left_out)
     if not any(entry.reason is Reason.TOPIC_MISSING for entry in made.plan.entries):

@@ -26,7 +26,6 @@ from .._model.policies import OnAbsent, OnAdvance, OnProblem, OnRewind
 from .._model.problems import of_copy
 from . import digests, files, options
 from .frame import Module
-from .progress_file import reporter
 
 _Compared = tuple[use_case.Verified, list[report.Report]]
 
@@ -221,9 +220,8 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         ]
     notes = [note for each in claimed for note in each.notes]
     module.warned(notes)
-    say = reporter(params["progress_file"])
     verified, reports = use_case.records(
-        claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
+        claimed, source, destination, params["limit"] or None, spark, module.say, OnAbsent(params["on_absent"])
     )
     if params["copy"]:
         # Few runs have a copy to verify, and it takes a dozen files that verify nothing else.
@@ -231,7 +229,9 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
 
         copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
         entries = [entry for each in planned for entry in each.made.entries]
-        verified.problems[:0] = of_copy(copy_steps.copy_differences(copied, entries, source, destination, spark, say))
+        verified.problems[:0] = of_copy(
+            copy_steps.copy_differences(copied, entries, source, destination, spark, module.say)
+        )
     digests = [each.digest for each in planned] if planned else [None]
     return verified._replace(notes=[*notes, *verified.notes]), [
         dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)

@@ -27,9 +27,9 @@ import pathlib
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import reporter
 
-spec = {**progress_spec(), "go": {"type": "path"}, "fail": {"type": "bool"}, "value": {}}
+spec = {"progress_file": {"type": "path"}, "go": {"type": "path"}, "fail": {"type": "bool"}, "value": {}}
 module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
 say = reporter(module.params["progress_file"])
 say("half of it is done")

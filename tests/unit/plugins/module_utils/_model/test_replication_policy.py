@@ -58,4 +58,4 @@ def test_a_separator_is_in_the_names_of_internal_topics_with_each_policy(name):
     assert policy.checkpoints.name == "onpremcheckpointsinternal"
     assert policy.offset_syncs.name == "mm2-offset-syncscloudinternal"
     assert policy.topic("heartbeats") == "onpremheartbeats" and policy.source_topic("onpremheartbeats") == "heartbeats"
-    assert policy._replace(internal_separator=False).checkpoints.name == "onprem.checkpoints.internal"
+    assert policy._replace(internal_topic_separator_enabled=False).checkpoints.name == "onprem.checkpoints.internal"

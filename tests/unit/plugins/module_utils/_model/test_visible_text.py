@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_t
     visible,
     visible_name,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import reporter
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import diff, text_lines
 
 # ESC and the controls of 8 bits, ends of lines of every kind, a bell, NUL, directions, zero width, other blanks, unassigned.

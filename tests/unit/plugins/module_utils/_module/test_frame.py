@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import Module as Framed
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries, reporter
 
 GOOD = {"confluent-kafka": "2.10.0", "kafka-python": "3.0.12", "xxhash": "3.0.0"}
 
@@ -146,3 +146,17 @@ def test_an_error_after_a_request_that_changes_something_does_not_say_that_nothi
 
     assert said(fail).get("changed") is changed
     assert "changed" not in said(lambda _module: (_ for _ in ()).throw(NotFound("of the next module")))
+
+
+def test_every_line_is_there_at_once(tmp_path):
+    say = reporter(str(tmp_path / "progress"))
+    say("Spark is starting")
+    assert (tmp_path / "progress").read_text() == "Spark is starting\n"
+    say("one\nline")
+    assert (tmp_path / "progress").read_text() == "Spark is starting\none line\n"
+
+
+def test_work_goes_on_where_lines_cannot_be_written(tmp_path):
+    for nowhere in (None, str(tmp_path), str(tmp_path / "missing/progress")):
+        reporter(nowhere)("Spark is starting")
+    assert list(tmp_path.iterdir()) == []

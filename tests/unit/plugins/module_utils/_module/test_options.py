@@ -26,14 +26,14 @@ def test_an_error_names_the_cluster_whose_options_are_wrong():
 
 
 def test_excludes_that_are_not_given_are_not_empty_ones():
-    params = {name: [] for name in options.selection_spec()} | {"groups": ["a"]}
+    params = {name: [] for name in options.SELECTION} | {"groups": ["a"]}
     assert options.selection(params) == Selection(("a",), (), (), (), (), ())
     params |= {"exclude_group_patterns": None, "exclude_topic_patterns": None}
     assert options.selection(params) == Selection(("a",))
 
 
 def test_a_module_without_groups_selects_topics_alone():
-    params = {name: [name] for name in options.topic_selection_spec()}
+    params = {name: [name] for name in options.TOPIC_SELECTION}
     assert options.selection(params) == Selection(
         topics=("topics",), topic_patterns=("topic_patterns",), exclude_topic_patterns=("exclude_topic_patterns",)
     )
@@ -49,7 +49,7 @@ def test_maps_and_policies_become_one_mapping():
 
 
 def test_a_module_that_only_renames_has_no_policy_and_nothing_repartitioned():
-    params = {name: spec["default"] for name, spec in options.renaming_spec().items()}
+    params = {name: spec["default"] for name, spec in options.RENAMING.items()}
     mapping = options.mapping({**params, "topic_map": [{"name": "a", "pattern": None, "to": "b"}]})
     assert (mapping.topic("a"), mapping.topic("c"), mapping.is_repartitioned("a")) == ("b", "c", False)
 
@@ -71,7 +71,7 @@ def test_a_pattern_that_is_none_is_refused_by_the_name_of_its_option():
         options.mapping({**NOTHING, "repartitioned": ["a("]})
 
 
-NOTHING_SELECTED = {name: spec.get("default") for name, spec in options.selection_spec().items()}
+NOTHING_SELECTED = {name: spec.get("default") for name, spec in options.SELECTION.items()}
 ROLLBACK = {**NOTHING_SELECTED, "state": "rolled_back", "everything": False}
 
 

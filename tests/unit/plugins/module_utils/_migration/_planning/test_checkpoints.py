@@ -76,7 +76,7 @@ def test_a_checkpoint_that_counts_over_gaps_is_lowered_to_its_offset_sync(plan, 
     """MirrorMaker 2 before 3.4.1 makes 47 of 41 by the sync 30 = 36, though fewer than eleven records may have followed."""
     monkeypatch.setattr(checkpoints.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
     monkeypatch.setattr(checkpoints, "read_offset_syncs", lambda _cluster, _topic: {TopicPartition("sales", 0): syncs})
-    policy = POLICY._replace(syncs_at="target")
+    policy = POLICY._replace(offset_syncs_location="target")
     made = checkpoints.plan_from_checkpoints(CLOUD, policy, Selection(("billing",), topics=("sales",)), Mapping())
     (entry,) = made.plan.entries
     assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.SAFE, offset, 50 - offset)
