@@ -1,6 +1,7 @@
 """A migration that the reports of the tests are about, as the texts of its files."""
 
 import dataclasses
+import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
@@ -14,7 +15,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import NO_LOGS, KnownLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Story, story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.sections import Section, Story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import story
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 
 OCCASION = Occasion(
@@ -103,11 +105,60 @@ def texts_of(entries: t.Sequence[PlanEntry], *, committed: bool = False, skipped
     return texts
 
 
+class Told(Story):
+    """A report, and what its sections say."""
+
+    def _section(self, title: str) -> Section:
+        return next(section for section in self.sections if section.title == title)
+
+    def _after(self, title: str) -> list[Section]:
+        """The sections of the third level below this one."""
+        below = self.sections[self.sections.index(self._section(title)) + 1 :]
+        return list(itertools.takewhile(lambda section: section.level == 3, below))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        return self._section("Exceptions").lines
+
+    @property
+    def exceptions(self) -> list[Section]:
+        return self._after("Exceptions")
+
+    @property
+    def no_exceptions(self) -> str:
+        return self._section("Exceptions").rest
+
+    @property
+    def problems(self) -> list[Section]:
+        return self._after("Verification")
+
+    @property
+    def no_problems(self) -> str:
+        return "".join(self._section("Verification").sentences)
+
+    @property
+    def next_steps(self) -> tuple[str, ...]:
+        return self._section("What to do next").sentences
+
+    @property
+    def next_command(self) -> str:
+        return self._section("What to do next").command
+
+    @property
+    def way_back(self) -> str:
+        return self._section("The way back").sentences[0]
+
+    @property
+    def way_back_command(self) -> str:
+        return self._section("The way back").command
+
+
 def told(
     texts: t.Mapping[str, str], occasion: Occasion = OCCASION, logs: KnownLogs = NO_LOGS, **changes: t.Any
-) -> Story:
+) -> Told:
     """The story of these files. changes: of the occasion."""
-    return story(read_files(texts, "folder", OnMismatch.FAIL), dataclasses.replace(occasion, **changes), logs)
+    made = story(read_files(texts, "folder", OnMismatch.FAIL), dataclasses.replace(occasion, **changes), logs)
+    return Told(**{field.name: getattr(made, field.name) for field in dataclasses.fields(made)})
 
 
 def logs_of(entries: t.Sequence[PlanEntry], *, notes: tuple[Note, ...] = ()) -> KnownLogs:

@@ -21,8 +21,9 @@ from .._model.faults import all_done, all_of
 from .._model.risks import Risk, RiskKind
 from .._model.selection import Selection
 from . import files, options
-from ._report.assessment_pages import assessment_markdown, assessment_page
-from ._report.assessment_story import assessment_story, headline
+from ._report.assessment_story import assessment_story
+from ._report.page import html_page
+from ._report.ticket import markdown
 from .frame import Module
 
 _NAMES = ("assessment.json", "groups.csv", "topics.csv", "assessment.md", "assessment.html")
@@ -101,8 +102,8 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
         "assessment.json": assessment.to_json(whole),
         "groups.csv": assessment.groups_csv(whole),
         "topics.csv": assessment.topics_csv(whole),
-        "assessment.md": assessment_markdown(story),
-        "assessment.html": assessment_page(story),
+        "assessment.md": markdown(story),
+        "assessment.html": html_page(story),
     }
     changed = [name for name in _NAMES if not os.path.isdir(folder) or files.read(paths[name]) != texts[name]]
     for name in changed:
@@ -113,7 +114,7 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
     return {
         "changed": bool(changed),
         "directory": folder,
-        "headline": headline(whole),
+        "headline": story.headline,
         "risks": whole.counts,
         "html": paths["assessment.html"],
         "markdown": paths["assessment.md"],

@@ -18,14 +18,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import RISKS, Risk, RiskKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.assessment_pages import (
-    assessment_markdown,
-    assessment_page,
-)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.assessment_story import (
     assessment_story,
     headline,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import option_names
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -126,7 +124,7 @@ def test_remedies_name_what_the_user_of_the_role_sets(monkeypatch):
         option_names("kafka_migration_run", "migration_assessment", None, specs["migration_assessment"])
     )
     found = whole(group("billing", "orders"), risks=[Risk(kind, "Seen.", "billing") for kind in RiskKind])
-    told = re.findall(r"Remedy: (.*?) See docs", assessment_markdown(assessment_story(found)).replace("\\_", "_"))
+    told = re.findall(r"Remedy: (.*?) See docs", markdown(assessment_story(found)).replace("\\_", "_"))
     assert len(told) == len(RiskKind)
     for remedy in told:
         words = set(re.findall(r"[a-z]+(?:_[a-z]+)+", remedy))
@@ -159,20 +157,20 @@ def test_risks_of_a_topic_count_for_its_groups():
         group("a", "orders"), group("b", "clicks"), risks=[Risk(RiskKind.TOPIC_MISSING, "Seen.", None, "orders")]
     )
     assert [row["risks"] for row in found.groups] == [1, 0]
-    assert "<strong>1</strong> <span>of these without blockers and warnings" in assessment_page(assessment_story(found))
+    assert "<strong>1</strong> <span>of these without blockers and warnings" in html_page(assessment_story(found))
 
 
 def test_names_are_harmless_in_spreadsheets_and_pages():
     name = '=1+1,"\n\u202e<script>|`[x](http://y)'
     found = whole(group(name, "orders"), risks=[Risk(RiskKind.GROUP_ABANDONED, f"{name}.", name)])
     story = assessment_story(found)
-    for text in (assessment_page(story), assessment_markdown(story), assessment.groups_csv(found)):
+    for text in (html_page(story), markdown(story), assessment.groups_csv(found)):
         assert "\u202e" not in text
-    assert "<script>" not in assessment_page(story)
+    assert "<script>" not in html_page(story)
     assert assessment.groups_csv(found).splitlines()[1].startswith('"\'=1+1,""\\u000a\\u202e')
 
 
 def test_a_long_page_has_the_first_groups_and_says_how_many_there_are():
     found = whole(*(group(f"g{number:04}", "orders") for number in range(300)))
-    page = assessment_page(assessment_story(found))
+    page = html_page(assessment_story(found))
     assert "g0199" in page and "g0200" not in page and "and 100 more groups in groups.csv" in page

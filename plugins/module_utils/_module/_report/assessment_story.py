@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import typing as t
 
@@ -12,7 +11,7 @@ from ..._model.assessment import OTHER_USES, Assessment, Row, sharing
 from ..._model.option_names import with_option_names
 from ..._model.progress import counted, first_names
 from ..._model.risks import PAGE, RISKS, Risk, RiskKind, Severity
-from .sections import Cell, Section
+from .sections import Cell, Section, Story, rest_of
 
 _EXAMPLES = 20  # of each kind of risk
 _MOST_SETS = 20
@@ -24,19 +23,7 @@ _MEANINGS = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AssessmentStory:
-    """title and headline: of the whole. level: of the page's result. facts and figures: names and values."""
-
-    title: str
-    headline: str
-    level: str
-    facts: tuple[tuple[str, str], ...]
-    figures: tuple[tuple[str, str], ...]
-    sections: tuple[Section, ...]
-
-
-def assessment_story(assessment: Assessment) -> AssessmentStory:
+def assessment_story(assessment: Assessment) -> Story:
     """The story of a whole assessment."""
     head, counts = assessment.head, assessment.counts
     names = {side: head[side] or f"the {side}" for side in ("source", "destination")}
@@ -65,7 +52,7 @@ def assessment_story(assessment: Assessment) -> AssessmentStory:
         *_risks(assessment.risks),
         _groups(applications),
     )
-    return AssessmentStory(
+    return Story(
         f"Assessment of {names['source']}" + (f" for {names['destination']}" if has_destination else ""),
         headline(assessment),
         "bad" if counts["blocker"] else "warning" if counts["warning"] else "good",
@@ -116,14 +103,13 @@ def _risks(risks: t.Sequence[Risk]) -> t.Iterator[Section]:
         number = sum(len(of_kind) for _kind, of_kind in kinds)
         yield Section(f"{severity.value.capitalize()}: {number:,}", sentences=(_MEANINGS[severity],))
         for kind, of_kind in kinds:
-            more = len(of_kind) - _EXAMPLES
             yield Section(
                 f"{kind.value}: {len(of_kind):,}",
                 3,
                 (RISKS[kind].meaning, f"Remedy: {_remedy(kind)} See {PAGE}#{kind.value}."),
                 header=("Group or topic", "What is seen"),
                 rows=tuple(_named(risk.place or "-", risk.detail) for risk in of_kind[:_EXAMPLES]),
-                rest=f"... and {more:,} more in assessment.json." if more > 0 else "",
+                rest=rest_of(of_kind, _EXAMPLES, "in assessment.json"),
                 anchor=kind.value,
             )
 
@@ -179,7 +165,6 @@ def _sets(groups: t.Iterable[Row]) -> Section:
         "Move the groups of a set in one wave. Otherwise their topics must go on being replicated until the last of them has "
         "moved."
     )
-    more = len(sets) - _MOST_SETS
     return Section(
         "Groups that share topics",
         sentences=(sentence,),
@@ -192,13 +177,12 @@ def _sets(groups: t.Iterable[Row]) -> Section:
             )
             for number, names in enumerate(sets[:_MOST_SETS], 1)
         ),
-        rest=f"... and {more:,} more sets: see the column shares of groups.csv." if more > 0 else "",
+        rest=rest_of(sets, _MOST_SETS, "sets: see the column shares of groups.csv"),
     )
 
 
 def _groups(groups: t.Sequence[Row]) -> Section:
     rows = sorted(groups, key=lambda row: (-row["risks"], row["group"]))
-    more = len(rows) - _MOST_GROUPS
     header = ("Group", "Use", "State", "Topics", "Partitions", "Lag", "Next record", "Risks", "Can be migrated now")
     if not rows:
         return Section("Groups of applications and sinks", sentences=("The login sees none.",))
@@ -219,5 +203,5 @@ def _groups(groups: t.Sequence[Row]) -> Section:
             )
             for row in rows[:_MOST_GROUPS]
         ),
-        rest=f"... and {more:,} more groups in groups.csv." if more > 0 else "",
+        rest=rest_of(rows, _MOST_GROUPS, "groups in groups.csv"),
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The report as one HTML file that loads nothing, and runs nothing but its own script. Pure."""
+"""A report or an assessment as one HTML file that loads nothing, and runs nothing but the report's script. Pure."""
 
 from __future__ import annotations
 
@@ -14,34 +14,24 @@ from .logs import KnownLogs
 from .page_data import STATES, VERDICTS, page_data
 from .page_script import SCRIPT
 from .page_style import STYLE
-from .safe_text import as_html, as_script_data
-from .sections import figures_html, head_html, section_html
-from .story import Story
-from .story_sections import closing_sections, figures_of, outcome_sections, steps_section
+from .safe_text import as_html, as_script_data, name_html
+from .sections import Cell, Section, Story
 from .totals import Totals
 
 
 def html_page(story: Story) -> str:
-    """The text of report.html."""
-    data = {**page_data(story.rows, story.logs), "verdicts": VERDICTS, "states": STATES}
-    sections = (*steps_section(story.occasion.steps), *outcome_sections(story), *closing_sections(story))
-    content = (
-        head_html(story.title, story.level, story.headline, story.facts, story.occasion.failure),
-        _totals(story.totals),
-        *map(section_html, sections),
-        _tables(story.rows, story.logs),
-    )
-    script = f"""<script type="application/json" id="data">{as_script_data(data)}</script>
-<script>{SCRIPT}</script>
-"""
-    return whole_page(story.title, "".join(content), script)
-
-
-def whole_page(title: str, content: str, script: str = "") -> str:
-    """An HTML file with the style of the report. content: HTML; script: elements with SCRIPT, and nothing else that runs.
+    """The text of report.html or assessment.html.
 
     The Content-Security-Policy names the style and the script by their digests.
     """
+    script = ""
+    content = _head(story) + "".join(_section(section) for section in story.sections if not section.for_ticket)
+    if story.totals:
+        data = {**page_data(story.rows, story.logs), "verdicts": VERDICTS, "states": STATES}
+        content += _tables(story.rows, story.logs)
+        script = f"""<script type="application/json" id="data">{as_script_data(data)}</script>
+<script>{SCRIPT}</script>
+"""
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -58,7 +48,7 @@ def whole_page(title: str, content: str, script: str = "") -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>{as_html(title)}</title>
+<title>{as_html(story.title)}</title>
 <style>{STYLE}</style>
 </head>
 <body>
@@ -74,14 +64,30 @@ def _source(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _totals(total: Totals) -> str:
+def _head(story: Story) -> str:
+    """Its title, its result, why it has failed if it has, the facts, and the figures."""
+    facts = "".join(f"<dt>{as_html(name)}</dt><dd>{name_html(value)}</dd>\n" for name, value in story.facts)
+    why = f"<p>{name_html(story.failure)}</p>" if story.failure else ""
+    items = "".join(
+        f"<li><strong>{number}</strong> <span>{as_html(name)}</span></li>" for number, name in story.figures
+    )
+    return f"""<h1>{name_html(story.title)}</h1>
+<div class="result {story.level}"><strong>{as_html(story.headline)}</strong>{why}</div>
+<dl class="facts">
+{facts}</dl>
+{"<h2>Totals</h2>" if story.totals else ""}
+<ul class="figures">{items}</ul>
+{_verdicts(story.totals) if story.totals else ""}"""
+
+
+def _verdicts(total: Totals) -> str:
+    """How many have each verdict, as a bar and its legend."""
     counts = [(verdict.value, total.verdicts[verdict]) for verdict in Verdict]
     legend = "".join(
         f'<li><svg viewBox="0 0 1 1" aria-hidden="true"><rect class="{name}" width="1" height="1"/></svg>{count:,} {name}</li>'
         for name, count in counts
     )
-    return f"""<h2>Totals</h2>
-{figures_html(figures_of(total))}{_bar(counts)}
+    return f"""{_bar(counts)}
 <ul class="legend">{legend}</ul>
 """
 
@@ -101,6 +107,48 @@ def _bar(counts: t.Sequence[tuple[str, int]]) -> str:
         f'<svg class="bar" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label="Verdicts: {told}">'
         f"{''.join(parts)}{empty}</svg>"
     )
+
+
+def _section(section: Section) -> str:
+    """The section as HTML."""
+    title = as_html(section.title)
+    heading = f'<span class="verdict is-{section.verdict.value}">{title}</span>' if section.verdict else title
+    anchor = f' id="{as_html(section.anchor)}"' if section.anchor else ""
+    made = f"<h{section.level}{anchor}>{heading}</h{section.level}>\n"
+    made += "".join(f"<p>{name_html(sentence)}</p>\n" for sentence in section.sentences)
+    if section.lines:
+        made += "<ul>\n" + "".join(f"<li>{name_html(line)}</li>\n" for line in section.lines) + "</ul>\n"
+    if section.rows:
+        classes = [' class="number"' if cell.kind == "number" else "" for cell in section.rows[0]]
+        header = "".join(
+            f'<th scope="col"{class_attribute}>{as_html(name)}</th>'
+            for name, class_attribute in zip(section.header, classes, strict=True)
+        )
+        rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in section.rows)
+        made += f"""<div class="scroll" tabindex="0" role="region" aria-label="{title}">
+<table><thead><tr>{header}</tr></thead><tbody>
+{rows}</tbody></table></div>
+"""
+    made += f"<p>{as_html(section.rest)}</p>\n" if section.rest else ""
+    if section.command:
+        block = "\n".join(as_html(line) for line in section.command.split("\n"))
+        made += f'<pre tabindex="0"><code>{block}</code></pre>\n'
+    return made
+
+
+def _cell(cell: Cell) -> str:
+    if cell.kind == "section":
+        return f'<td class="code"><a href="#{as_html(cell.text)}">{as_html(cell.text)}</a></td>'
+    text = as_html(cell.text) if cell.kind == "number" else name_html(cell.text)
+    text += "".join(f'<span class="from">from {name_html(name)}</span>' for name in cell.origins)
+    text += f'<span class="from">and {cell.more:,} more</span>' if cell.more else ""
+    if cell.share is not None:
+        text += (
+            '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+            '<rect class="none" width="100" height="10"/>'
+            f'<rect class="taken" width="{100 * cell.share:.2f}" height="10"/></svg>'
+        )
+    return f'<td class="{cell.kind}">{text}</td>' if cell.kind else f"<td>{text}</td>"
 
 
 def _tables(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> str:

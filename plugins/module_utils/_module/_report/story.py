@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ..._model.grouping import values_by_key
@@ -20,7 +19,8 @@ from .figures import STANDING, WRITTEN, GroupPartition, State, group_partitions,
 from .logs import NO_LOGS, KnownLogs, placed
 from .migration_files import MigrationFiles
 from .occasion import Occasion
-from .sections import Cell, Section
+from .sections import Cell, Section, Story, rest_of
+from .story_sections import figures_of, group_section, steps_section
 from .totals import Totals, totals
 
 MOST_CHOSEN = 100  # names of each kind
@@ -29,33 +29,6 @@ MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes;
 
 
 _ORDER = (Verdict.BLOCKED, Verdict.SAFE, Verdict.REQUESTED, Verdict.UNCOMMITTED)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Story:
-    """All that a report shows. level: good, warning or bad. facts: what was asked, on which clusters, by which versions.
-
-    exceptions: of each verdict but exact, and each reason. problems: of each kind that the verification has found.
-    """
-
-    title: str
-    headline: str
-    level: str
-    occasion: Occasion
-    facts: tuple[tuple[str, str], ...]
-    logs: KnownLogs
-    rows: tuple[GroupPartition, ...]
-    totals: Totals
-    left_out: tuple[str, ...]
-    exceptions: tuple[Section, ...]
-    no_exceptions: str
-    problems: tuple[Section, ...]
-    no_problems: str
-    notes: tuple[Note, ...]
-    next_steps: tuple[str, ...]
-    next_command: str
-    way_back: str
-    way_back_command: str
 
 
 def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) -> Story:
@@ -81,25 +54,32 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     more = [f"... and {counted(len(lines) - MOST_LEFT_OUT, 'more line')}"] if lines[MOST_LEFT_OUT:] else []
     steps, command = directions.next_steps(files, occasion, total, rows)
     way_back, command_back = directions.way_back(occasion, total)
+    exceptions, problems = tuple(_exceptions(rows)), tuple(_problems(files))
+    notes = (*_notes(files, occasion, total), *logs.notes)
+    left = (*lines[:MOST_LEFT_OUT], *more)
+    sections = (
+        *steps_section(occasion.steps),
+        Section("Exceptions", lines=left, rest="" if exceptions else _no_exceptions(files, occasion, total)),
+        *exceptions,
+        Section("Verification", sentences=() if problems else (_no_problems(occasion, total),)),
+        *problems,
+        group_section(rows, logs),
+        *([Section("Notes", lines=tuple(note.text for note in notes))] if notes else []),
+        Section("What to do next", sentences=steps, command=command),
+        Section("The way back", sentences=(way_back,), command=command_back),
+    )
     return Story(
         title=f"Migration report: {names}" if names else "Migration report",
         headline=headline,
         level=level,
-        occasion=occasion,
-        facts=tuple(_facts(files, occasion)),
-        logs=logs,
-        rows=rows,
+        facts=_facts(files, occasion),
+        figures=figures_of(total),
+        sections=sections,
+        failure=occasion.failure,
         totals=total,
-        left_out=(*lines[:MOST_LEFT_OUT], *more),
-        exceptions=tuple(_exceptions(rows)),
-        no_exceptions=_no_exceptions(files, occasion, total),
-        problems=tuple(_problems(files)),
-        no_problems=_no_problems(occasion, total),
-        notes=(*_notes(files, occasion, total), *logs.notes),
-        next_steps=steps,
-        next_command=command,
-        way_back=way_back,
-        way_back_command=command_back,
+        rows=rows,
+        logs=logs,
+        notes=notes,
     )
 
 
@@ -192,29 +172,32 @@ def _rollback_headline(occasion: Occasion, total: Totals, size: str) -> tuple[st
     return "bad", "The rollback failed, perhaps after it had restored some offsets."
 
 
-def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, str]]:
-    yield "Report made", occasion.when
-    if occasion.ran_by:
-        yield "Run by", occasion.ran_by
-    if occasion.role:
-        yield "Role", occasion.role
-    if occasion.phase:
-        yield "Phase", occasion.phase
-    for name, chosen in occasion.selection.items():
-        if chosen:
-            yield name.replace("_", " ").capitalize(), first_names(chosen, MOST_CHOSEN)
+def _facts(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, str], ...]:
+    """What was asked for, on which clusters, and by which versions, as far as it is known."""
     clusters = [
         ("Source", occasion.source, files.source),
         ("Destination", occasion.destination, files.destination),
     ]
     if occasion.is_within_one_cluster:
         clusters = [("Cluster", occasion.destination, files.destination)]
-    for side, name, cluster in clusters:
-        yield side, f"{name or 'cluster'} (cluster ID {(cluster and cluster.cluster_id) or 'unknown'})"
-    yield "Directory", occasion.directory
-    if "plan.json" in files.digests:
-        yield "SHA-256 of plan.json", files.digests["plan.json"]
-    yield from occasion.versions.items()
+    facts = [
+        ("Report made", occasion.when),
+        ("Run by", occasion.ran_by),
+        ("Role", occasion.role),
+        ("Phase", occasion.phase),
+        *(
+            (name.replace("_", " ").capitalize(), first_names(chosen, MOST_CHOSEN))
+            for name, chosen in occasion.selection.items()
+        ),
+        *(
+            (side, f"{name or 'cluster'} (cluster ID {(cluster and cluster.cluster_id) or 'unknown'})")
+            for side, name, cluster in clusters
+        ),
+        ("Directory", occasion.directory),
+        ("SHA-256 of plan.json", files.digests.get("plan.json", "")),
+        *occasion.versions.items(),
+    ]
+    return tuple((name, fact) for name, fact in facts if fact)
 
 
 def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Section]:
@@ -232,7 +215,7 @@ def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Section]:
             (f"Remedy: {remedy}",),
             header=("group and partition", "source offset", "destination offset", "repeats at most", "detail"),
             rows=tuple(map(_example, same[:MOST_EXAMPLES])),
-            rest=_rest(same, "plan.json, and in the table of report.html"),
+            rest=rest_of(same, MOST_EXAMPLES, "in plan.json, and in the table of report.html"),
             verdict=verdict,
         )
 
@@ -245,11 +228,6 @@ def _example(row: GroupPartition) -> tuple[Cell, ...]:
         Cell(row.repeats_text, "number"),
         Cell(row.detail, "detail"),
     )
-
-
-def _rest(same: t.Sequence[object], where: str) -> str:
-    more = len(same) - MOST_EXAMPLES
-    return f"... and {more:,} more in {where}." if more > 0 else ""
 
 
 def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> str:
@@ -302,7 +280,7 @@ def _problems(files: MigrationFiles) -> t.Iterator[Section]:
             3,
             (f"Remedy: {with_option_names(advice.PROBLEMS[kind])}",),
             tuple(problem.line for problem in same[:MOST_EXAMPLES]),
-            rest=_rest(same, "report.json"),
+            rest=rest_of(same, MOST_EXAMPLES, "in report.json"),
         )
 
 

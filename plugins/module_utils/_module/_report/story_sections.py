@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What a report tells, as the sections and the figures that report.html and report.md print. Pure."""
+"""The figures of a report, how long its steps took, and its groups. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import typing as t
 from ..._model.progress import counted
 from ..._model.run_record import UNTIMED, Step
 from ..._model.verdicts import Verdict
-from .figures import LOST
+from .figures import LOST, GroupPartition
+from .logs import KnownLogs
 from .sections import Cell, Section
-from .story import Story
 from .totals import Totals, group_figures
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
 _MANY = 100_000  # records; of fewer, the start of a step takes most of the time
 
 
-def figures_of(total: Totals) -> list[tuple[str, str]]:
+def figures_of(total: Totals) -> tuple[tuple[str, str], ...]:
     """The totals but for the verdicts: numbers, each with what it counts."""
-    return [
+    return (
         (f"{total.groups:,}", "groups"),
         (f"{total.partitions:,}", "group-partitions"),
         (f"{total.committed:,}", "committed"),
@@ -32,7 +32,7 @@ def figures_of(total: Totals) -> list[tuple[str, str]]:
         *([(str(total.absent), "records absent at the destination")] if total.absent else []),
         *([(str(total.lost), LOST)] if total.lost else []),
         *([(f"{total.not_taken:,}", "selected, but not taken")] if total.not_taken else []),
-    ]
+    )
 
 
 def steps_section(steps: t.Iterable[Step]) -> list[Section]:
@@ -52,27 +52,11 @@ def steps_section(steps: t.Iterable[Step]) -> list[Section]:
     return [Section("Steps", header=header, rows=tuple(rows), rest=f"Together: {_duration(whole)}.")] if rows else []
 
 
-def outcome_sections(story: Story) -> t.Iterator[Section]:
-    """The exceptions, and what the verification has found."""
-    yield Section("Exceptions", lines=story.left_out, rest="" if story.exceptions else story.no_exceptions)
-    yield from story.exceptions
-    yield Section("Verification", sentences=() if story.problems else (story.no_problems,))
-    yield from story.problems
-
-
-def closing_sections(story: Story) -> t.Iterator[Section]:
-    """The notes, what to do next, and the way back."""
-    if story.notes:
-        yield Section("Notes", lines=tuple(note.text for note in story.notes))
-    yield Section("What to do next", sentences=story.next_steps, command=story.next_command)
-    yield Section("The way back", sentences=(story.way_back,), command=story.way_back_command)
-
-
-def group_section(story: Story) -> Section:
+def group_section(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> Section:
     """A line for each group."""
-    figures = group_figures(story.rows)
-    lags = story.logs.source is not None
-    rows = [
+    figures = group_figures(rows)
+    lags = logs.source is not None
+    cells = [
         (
             Cell(each.group, "name"),
             Cell(f"{each.partitions:,}", "number"),
@@ -91,7 +75,8 @@ def group_section(story: Story) -> Section:
     return Section(
         "Groups",
         header=(*header, "lag at the source") if lags else header,
-        rows=tuple(rows),
+        rows=tuple(cells),
+        for_ticket=True,
         rest=f"... and {counted(more, 'more group')} in report.html." if more > 0 else "",
     )
 

@@ -7,11 +7,9 @@ from markdown_it import MarkdownIt
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.assessment import Assessment, merged
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import RISKS, Risk, RiskKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.assessment_pages import (
-    assessment_markdown,
-    assessment_page,
-)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.assessment_story import assessment_story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from tests.support.chromium import chromium, needs_chromium, watched
 
 HEAD = {"source": "onprem", "destination": None, "source_id": "x", "read": "2026-11-26T00:00:00Z"}
@@ -26,7 +24,7 @@ def story():
 
 
 def test_each_kind_leads_to_its_risks(story):
-    page = assessment_page(story)
+    page = html_page(story)
     links = re.findall(r'href="#([^"]*)"', page)
     assert links == [kind.value for kind in RISKS]
     assert set(links) == set(re.findall(r' id="([^"]*)"', page))
@@ -34,7 +32,7 @@ def test_each_kind_leads_to_its_risks(story):
 
 def test_each_row_of_a_table_has_the_cells_of_its_header(story):
     """Also where programs take a bar after a backslash for the end of a cell."""
-    text = assessment_markdown(story)
+    text = markdown(story)
     for line in text.splitlines():
         if line.startswith("|"):
             # The strict reading: a bar is part of the cell after an odd number of backslashes.
@@ -54,7 +52,7 @@ def test_where_the_destination_does_not_answer_no_group_is_without_blockers():
     ):
         story = assessment_story(merged([Assessment(HEAD, (row,), (), risks)]))
         assert (unconcerned, "of these without blockers and warnings") in story.figures
-        assert f"| {movable} |" in assessment_markdown(story).replace("\\", "")
+        assert f"| {movable} |" in markdown(story).replace("\\", "")
 
 
 def test_a_group_with_partitions_without_a_committed_offset_is_none_with_exact_offsets_only():
@@ -68,14 +66,14 @@ def test_a_group_with_partitions_without_a_committed_offset_is_none_with_exact_o
     assert (
         "4 groups planned: 1 with exact offsets only, 1 with safe offsets, which may repeat records, 1 with exact offsets and "
         "partitions without a committed offset, and 1 with blocked partitions."
-    ) in assessment_markdown(assessment_story(Assessment(HEAD, groups, (), ())))
+    ) in markdown(assessment_story(Assessment(HEAD, groups, (), ())))
 
 
 @needs_chromium
 @pytest.mark.parametrize("width", [360, 1400])
 def test_no_kind_is_broken_and_no_page_is_wider_than_the_screen(story, tmp_path, width):
     file = tmp_path / "assessment.html"
-    file.write_text(assessment_page(story), encoding="utf-8")
+    file.write_text(html_page(story), encoding="utf-8")
     said: list[str] = []
     with chromium() as browser:
         page = watched(browser, said, viewport={"width": width, "height": 800})
