@@ -343,14 +343,14 @@ def look(module: Module) -> dict[str, t.Any]:
     now = documents.utc_text(last.now)
     committed = files.parsed(params["receipt"], receipt.from_json)
     look_once = functools.partial(
-        use_case.look_at_readiness, made, committed, source, destination, last.ready_since, now
+        use_case.look_at_readiness, made, committed, source, destination, last.status.ready_since, now
     )
     groups = use_case.look_until_started(look_once, params["wait_for_start"], params["wait_for_groups"])
     rows = tuple(status.group_row(group) for group in groups)
     # A cut-over is no round, and may fail after this.
-    good = last.now if params["phase"] == status.ROUNDS else last.last_good
+    good = last.now if params["phase"] == status.ROUNDS else last.status.last_good
     written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, good, rows)
-    write_status(module, written.after(last.rounds), os.path.dirname(params["plan"]))
+    write_status(module, written.after(last.status.rounds), os.path.dirname(params["plan"]))
     return {
         "changed": False,
         "readiness": list(rows),

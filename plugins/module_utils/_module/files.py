@@ -32,6 +32,23 @@ MOST_WRITTEN = LARGEST >> 1  # what was read back, or verified, is noted in it a
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
 
+@contextlib.contextmanager
+def failing(what: str, remedy: str) -> t.Iterator[None]:
+    """Raise InvalidFile that says what has failed, and the reason of the operating system."""
+    try:
+        yield
+    except OSError as exc:
+        raise InvalidFile(what, why=str(exc), remedy=remedy) from exc
+
+
+def names_in(folder: str) -> list[str]:
+    """What a directory holds, nothing where there is none. Raises InvalidFile for one that cannot be read."""
+    missing = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+    with failing(f"{folder} cannot be read", "check its permissions"), missing:
+        return os.listdir(folder)
+    return []
+
+
 def absolute(path: str) -> str:
     """The path from the root, as the operating system follows it: `..` after a symbolic link leaves what it links to."""
     if os.pardir not in path.split(os.sep):
@@ -69,14 +86,11 @@ def read_bytes(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as exc:
-        raise _unreadable(path, exc) from exc
+        remedy = "check the path and its permissions"
+        raise InvalidFile(f"{path} cannot be read", why=str(exc), remedy=remedy) from exc
     if len(content) > LARGEST:
         raise InvalidFile(f"{path} cannot be read", why="it grows while it is read", remedy="correct the path")
     return content
-
-
-def _unreadable(path: str, exc: OSError) -> InvalidFile:
-    return InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions")
 
 
 def _not_utf8(path: str, why: str) -> InvalidFile:
@@ -263,14 +277,12 @@ def make_directory(folder: str, *, check: bool = False) -> bool:
     while not os.path.isdir(above):
         missing.append(above)
         above = os.path.dirname(above)
-    try:
-        for directory in () if check else reversed(missing):
-            os.mkdir(directory, 0o700)
-    except FileExistsError:  # another run was quicker
-        return make_directory(folder)
-    except OSError as exc:
-        what = f"the directory {folder} cannot be made"
-        raise InvalidFile(what, why=str(exc), remedy=_another_directory()) from exc
+    with failing(f"the directory {folder} cannot be made", _another_directory()):
+        try:
+            for directory in () if check else reversed(missing):
+                os.mkdir(directory, 0o700)
+        except FileExistsError:  # another run was quicker
+            return make_directory(folder)
     return True
 
 
@@ -358,13 +370,9 @@ def _remove_stale(folder: str, name: str) -> None:
 
 def remove(path: str) -> None:
     """Remove a file, for good when this returns; one that is not there is what was wanted."""
-    try:
+    with failing(f"{path} cannot be removed", "remove it yourself"), contextlib.suppress(FileNotFoundError):
         os.unlink(path)
         keep_names(os.path.dirname(absolute(path)))
-    except FileNotFoundError:
-        pass
-    except OSError as exc:
-        raise InvalidFile(f"{path} cannot be removed", why=str(exc), remedy="remove it yourself") from exc
 
 
 def keep_names(folder: str) -> None:
@@ -382,22 +390,18 @@ def locked(path: str, run: str | None = None) -> t.Iterator[None]:
     The lock is on the directory itself: nothing remains, also when the process is killed. run: see check_lease().
     """
     folder = os.path.dirname(absolute(path))
-    try:
+    with failing(f"{path} cannot be used", f"create the directory {folder}"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as exc:
-        remedy = f"create the directory {folder}"
-        raise InvalidFile(f"{path} cannot be used", why=str(exc), remedy=remedy) from exc
     try:
         _check_lease_on(folder, run)  # before the lock, too: a run that is refused keeps nobody from the lock meanwhile
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
-            raise Locked(
-                f"another run works in {folder} now", why=holder(folder), remedy="wait until it has ended"
-            ) from exc
-        except OSError as exc:  # some network file systems lock no directories
-            remedy = "use a directory on another file system"
-            raise InvalidFile(f"{folder} cannot be locked", why=str(exc), remedy=remedy) from exc
+        # Some network file systems lock no directories.
+        with failing(f"{folder} cannot be locked", "use a directory on another file system"):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as exc:
+                raise Locked(
+                    f"another run works in {folder} now", why=holder(folder), remedy="wait until it has ended"
+                ) from exc
         _check_lease_on(folder, run)
         yield
     finally:

@@ -13,7 +13,6 @@ import tempfile
 import typing as t
 
 from .._model import history
-from .._model.errors import InvalidFile
 from . import files
 
 
@@ -57,9 +56,11 @@ def keep_files(
     folder = os.path.join(above, name)
     gone = history.outlived(present, name, keep)
     if not check:
-        with _failing(f"the files of this run cannot be kept in {folder}", "free space, or correct the permissions"):
+        with files.failing(
+            f"the files of this run cannot be kept in {folder}", "free space, or correct the permissions"
+        ):
             _make(above, name, contents)
-        with _failing(
+        with files.failing(
             f"the files of this run are kept in {folder}, but older ones cannot be removed", "remove them yourself"
         ):
             _remove(above, gone)
@@ -67,7 +68,7 @@ def keep_files(
 
 
 def _present(above: str) -> list[str]:
-    with _failing(f"{above} cannot be used", "make it a directory of this user, or remove it"):
+    with files.failing(f"{above} cannot be used", "make it a directory of this user, or remove it"):
         if os.path.islink(above):  # it may lead anywhere
             raise NotADirectoryError("it is a symbolic link")
         try:
@@ -128,11 +129,3 @@ def _remove_leftovers(above: str) -> None:
         hidden = name.removeprefix(".").partition(".")[0]
         if name.startswith(".") and history.is_folder_name(hidden):
             shutil.rmtree(os.path.join(above, name), ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _failing(what: str, remedy: str) -> t.Iterator[None]:
-    try:
-        yield
-    except OSError as exc:
-        raise InvalidFile(what, why=str(exc), remedy=remedy) from exc

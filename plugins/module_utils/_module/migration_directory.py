@@ -85,8 +85,7 @@ def lost_receipts(directory: str) -> list[Note]:
 def _kept(directory: str) -> list[str]:
     """The folders of its runs, the newest first."""
     home = os.path.join(directory, history.DIRECTORY)
-    names = os.listdir(home) if os.path.isdir(home) else ()
-    return [os.path.join(home, name) for name in history.newest_first(names)]
+    return [os.path.join(home, name) for name in history.newest_first(files.names_in(home))]
 
 
 def _earlier(

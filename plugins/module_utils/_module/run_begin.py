@@ -11,7 +11,7 @@ import tempfile
 import typing as t
 
 from .._model import lease as file
-from .._model.errors import InvalidFile, InvalidInput, Locked
+from .._model.errors import InvalidInput, Locked
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from .._model.policies import OnLocked
@@ -109,7 +109,8 @@ def _result(
 
 def _scratch(directory: str, names: t.Iterable[str]) -> str:
     """A temporary directory of this user alone, with copies of those of the files that are there."""
-    try:
+    what = "the temporary directory of a dry run cannot be made"
+    with files.failing(what, "free space there, or set TMPDIR to another directory"):
         scratch = tempfile.mkdtemp(suffix=SCRATCH)
         with contextlib.ExitStack() as on_failure:
             on_failure.callback(shutil.rmtree, scratch, ignore_errors=True)
@@ -121,8 +122,4 @@ def _scratch(directory: str, names: t.Iterable[str]) -> str:
                     ) as copy:
                         copy.write(content)
             on_failure.pop_all()
-    except OSError as exc:
-        what = "the temporary directory of a dry run cannot be made"
-        remedy = "free space there, or set TMPDIR to another directory"
-        raise InvalidFile(what, why=str(exc), remedy=remedy) from exc
     return scratch

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 import typing as t
@@ -31,32 +30,16 @@ def check_status_paths(params: dict[str, t.Any]) -> None:
         )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LastStatus:
-    """What the status file says before this round. status: None without a file that can be read.
+class LastStatus(t.NamedTuple):
+    """What the status file says before this round; without a file that can be read, a status of no groups.
 
     started: when this round has started. now: the time, both as Unix time.
     """
 
-    status: file.Status | None
+    status: file.Status
     started: float
     now: float
     notes: list[Note]
-
-    @property
-    def ready_since(self) -> dict[str, str]:
-        """Since when groups have been ready, by name."""
-        return self.status.ready_since if self.status is not None else {}
-
-    @property
-    def last_good(self) -> float | None:
-        """When the last round ended that did not fail, as Unix time."""
-        return self.status.last_good if self.status is not None else None
-
-    @property
-    def rounds(self) -> tuple[file.GroupRounds, ...]:
-        """What is known of groups by earlier rounds."""
-        return self.status.rounds if self.status is not None else ()
 
 
 def last_status(path: str | None, started: float | None) -> LastStatus:
@@ -69,7 +52,7 @@ def last_status(path: str | None, started: float | None) -> LastStatus:
     if now < begin or (last is not None and now < last.ended):
         text = "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
         notes.append(Note(NoteKind.CLOCK_WENT_BACK, text))
-    return LastStatus(last, begin, now, notes)
+    return LastStatus(last or file.Status(file.ROUNDS, begin, begin, 0, None, None), begin, now, notes)
 
 
 def write_status(module: Module, made: file.Status, directory: str) -> None:
@@ -99,10 +82,10 @@ def write_failure(module: Module, phase: str, reason: str, changed: int) -> list
     try:
         check_status_paths(params)
         last = last_status(params["status"], params["started"])
-        rows = last.status.groups if last.status is not None else ()
-        made = file.Status(phase, last.started, last.now, changed, reason, last.last_good, rows)
+        before = last.status
+        made = file.Status(phase, last.started, last.now, changed, reason, before.last_good, before.groups)
         written = _written(params["directory"], last) if phase == file.ROUNDS else []
-        write_status(module, made.with_rounds((*last.rounds, *written)), params["directory"])
+        write_status(module, made.with_rounds((*before.rounds, *written)), params["directory"])
     except MigrationError as exc:
         return [Note(NoteKind.STATUS_UNUSABLE, f"The reason of the failure is not in the status file: {exc}")]
     return last.notes
@@ -112,4 +95,4 @@ def _written(directory: str, last: LastStatus) -> list[file.GroupRounds]:
     """What is to be known of the groups that this round has written before it failed. A damaged receipt tells nothing."""
     made = files.parsed_or_none(os.path.join(directory, "receipt.json"), receipt.from_json)
     groups = {line.group for line in (made.entries if made else ()) if (line.time or 0) >= int(last.started)}
-    return [file.GroupRounds(group, last.ready_since.get(group), last.now) for group in sorted(groups)]
+    return [file.GroupRounds(group, last.status.ready_since.get(group), last.now) for group in sorted(groups)]

@@ -69,10 +69,4 @@ def _last_batch(checkpoint: str) -> int:
 
 def _batches(folder: str) -> list[int]:
     """The numbers of the batches that have a file in a directory; Spark's check sums and temporary files have other names."""
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return []
-    except OSError as exc:
-        raise InvalidFile(f"{folder} cannot be read", why=str(exc), remedy="check its permissions") from exc
-    return [int(name) for name in names if name.isascii() and name.isdigit()]
+    return [int(name) for name in files.names_in(folder) if name.isascii() and name.isdigit()]

@@ -118,15 +118,7 @@ def _paths(directory: str) -> t.Iterator[str]:
     for below in ("", _RETURN):
         yield from (os.path.join(below, name) for name in _NAMES)
         runs = os.path.join(below, history.DIRECTORY)
-        try:
-            folders = os.listdir(os.path.join(directory, runs))
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as exc:
-            raise InvalidFile(
-                f"{directory}/{runs} cannot be read", why=str(exc), remedy="check its permissions"
-            ) from exc
-        for name in sorted(filter(history.is_folder_name, folders)):
+        for name in sorted(filter(history.is_folder_name, files.names_in(os.path.join(directory, runs)))):
             yield os.path.join(runs, name, history.RUN)
 
 
