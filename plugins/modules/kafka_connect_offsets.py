@@ -301,15 +301,10 @@ def _check_method(params: dict[str, t.Any]) -> None:
 
 
 def _replicator(params: dict[str, t.Any], source: Connection, destination: Connection) -> Replicator:
-    replicator = params["replicator"]
-    return Replicator(
-        source if replicator["cluster"] == "source" else destination,
-        replicator["offsets_topic"],
-        replicator["connector"],
-        replicator["group"] or replicator["connector"],
-        replicator["position"],
-        tuple(replicator["worker_groups"]),
-    )
+    given = params["replicator"]
+    cluster = source if given["cluster"] == "source" else destination
+    group = given["group"] or given["connector"]
+    return options.filled(Replicator, given, connection=cluster, topic=given["offsets_topic"], group=group)
 
 
 def main() -> None:

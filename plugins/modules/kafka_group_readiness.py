@@ -317,9 +317,8 @@ from ..module_utils._model import documents, plan, readiness, receipt, status
 from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.faults import raise_any
 from ..module_utils._model.option_names import option_name
-from ..module_utils._module import files, options
+from ..module_utils._module import digests, files, options
 from ..module_utils._module.frame import Module
-from ..module_utils._module.objections import read_objections
 from ..module_utils._module.status_files import check_status_paths, last_status, write_status
 from ..module_utils._module.status_results import status_result
 
@@ -338,7 +337,7 @@ def look(module: Module) -> dict[str, t.Any]:
     last = last_status(params["status"], params["started"])
     text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
     made = plan.from_json(text, params["plan"])
-    objections = read_objections(params["report"], params["plan"], text).lines
+    objections = digests.read_objections(params["report"], params["plan"], text).lines
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
     now = documents.utc_text(last.now)
     committed = files.parsed(params["receipt"], receipt.from_json)

@@ -393,7 +393,6 @@ from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import Module
 from ..module_utils._module.migration_directory import is_in_return, read_return, to_undo
-from ..module_utils._module.objections import read_objections
 
 
 def commit(module: Module) -> dict[str, t.Any]:
@@ -441,19 +440,6 @@ def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:
     return frozenset(group.group for group in groups if group.is_returned)
 
 
-def _snapshot_beside(path: str) -> snapshot.Snapshot | None:
-    """What a role has kept beside this plan, which need not be what the plan was made from."""
-    return files.parsed_or_none(os.path.join(os.path.dirname(path), "snapshot.json"), snapshot.from_json)
-
-
-def _gone(path: str | None) -> frozenset[str] | None:
-    """The groups that a rename has removed and nobody has made again; None if they are of no concern."""
-    if path is None:
-        return None
-    gone = files.parsed(path, removed.from_json)
-    return frozenset(gone.gone() if gone else ())
-
-
 def _check_rollback(params: dict[str, t.Any]) -> None:
     options.check_unused(params, "a rollback rests on the receipt alone", "plan_digest", "snapshot", "report")
     files.check_rollback_file(params["receipt"], "receipt")
@@ -483,7 +469,9 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             made = plan.from_json(text, params["plan"])
             known = files.parsed(path, receipt.from_json)
-            verified = read_objections(params["report"], params["plan"], text)
+            # What a role has kept beside the plan need not be what the plan was made from.
+            beside = os.path.join(os.path.dirname(params["plan"]), "snapshot.json")
+            verified = digests.read_objections(params["report"], params["plan"], text)
             notes = files.lost_receipt(path)
             outcome = use_case.commit(
                 made,
@@ -498,7 +486,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 selection,
                 verified.look,
                 is_in_return(path),
-                kept=lambda: _snapshot_beside(params["plan"]),
+                kept=lambda: files.parsed_or_none(beside, snapshot.from_json),
             )
             standing = outcome.standing(made.entries)
             costs = summaries.costs(made, standing, outcome.after, verified.absent)
@@ -508,7 +496,9 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
             returned = _returned(recorded, path)
             selection, notes = to_undo(selection, recorded, path)
-            gone = _gone(params["removed"])
+            # The groups that a rename has removed and nobody has made again, None if they are of no concern.
+            renamed = files.parsed(params["removed"], removed.from_json)
+            gone = None if params["removed"] is None else frozenset(renamed.gone() if renamed else ())
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer, returned, gone)
             standing_count, may_start, waiting = None, [], frozenset()
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]

@@ -515,8 +515,7 @@ from ..module_utils._model.offset_formats import OffsetFormat
 from ..module_utils._model.policies import OnExpired, OnNoAnchor, ReturnEntries
 from ..module_utils._module import digests, exports, files, options, reset_making, results
 from ..module_utils._module.frame import Module
-from ..module_utils._module.plan_making import check_options, plan_as_asked
-from ..module_utils._module.plan_results import plan_result
+from ..module_utils._module.plan_making import check_options, plan_as_asked, plan_result
 
 
 def translate(module: Module) -> dict[str, t.Any]:

@@ -66,7 +66,7 @@ class LastWords:
 
         The summary of a commit names what it leaves out itself.
         """
-        return [*self.run.left_at_source_line(NAMED), *self.run.astray_line(NAMED)]
+        return self.run.lines_of_groups(NAMED)
 
     def took(self) -> list[str]:
         """How long each step has taken, of those that have run."""

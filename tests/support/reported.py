@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import NO_LOGS, KnownLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import NO_LOGS, KnownLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.sections import Section, Story

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The digest of a reviewed file, by which a later step knows that it uses exactly that file."""
+"""The digest of a reviewed file, by which a later step knows that it uses exactly that file, and that a report is about it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
+from .._model import report
 from .._model.errors import InvalidInput, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
+from . import files
 
 
 def digest(text: str) -> str:
@@ -39,3 +41,22 @@ def check_digest(text: str, wanted: str, path: str) -> None:
             remedy=f"review the plan again, and set {option} to its digest{other}",
             kind=FailureKind.PLAN_NOT_REVIEWED,
         )
+
+
+def read_objections(path: str | None, plan: str, text: str) -> report.Objections:
+    """Why each offset failed verification, and which records are absent; nothing without a report file.
+
+    path, plan: of the report and of the plan file. text: the plan's, as it is used. Raises Refused for a report about another.
+    """
+    if path is None:
+        return report.Objections(None, {})
+    objections = files.parsed_required(path, report.objections, "report", "kafka_offset_verify")
+    actual = digest(text)
+    if objections.plan != actual:
+        about = "no plan" if objections.plan is None else f"a plan with the digest {objections.plan}"
+        raise Refused(
+            f"the report {path} is about {about}, and {plan} has the digest {actual}",
+            why="the plan has changed since it was verified, or another one was verified",
+            remedy="verify this plan with kafka_offset_verify",
+        )
+    return objections

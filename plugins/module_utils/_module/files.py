@@ -22,8 +22,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, path_option
 from .._model.written import WRITTEN
-from .holder import holder
-from .leases import check_lease
+from .leases import check_lease, holder
 
 _Document = t.TypeVar("_Document")
 
@@ -393,7 +392,7 @@ def locked(path: str, run: str | None = None) -> t.Iterator[None]:
     with failing(f"{path} cannot be used", f"create the directory {folder}"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        _check_lease_on(folder, run)  # before the lock, too: a run that is refused keeps nobody from the lock meanwhile
+        check_lease_on(folder, run)  # before the lock, too: a run that is refused keeps nobody from the lock meanwhile
         # Some network file systems lock no directories.
         with failing(f"{folder} cannot be locked", "use a directory on another file system"):
             try:
@@ -402,13 +401,14 @@ def locked(path: str, run: str | None = None) -> t.Iterator[None]:
                 raise Locked(
                     f"another run works in {folder} now", why=holder(folder), remedy="wait until it has ended"
                 ) from exc
-        _check_lease_on(folder, run)
+        check_lease_on(folder, run)
         yield
     finally:
         os.close(descriptor)
 
 
-def _check_lease_on(folder: str, run: str | None) -> None:
+def check_lease_on(folder: str, run: str | None) -> None:
+    """As check_lease(), of the lease that this directory has, if any."""
     path = os.path.join(folder, lease.FILE)
     if (text := read(path)) is not None:
         check_lease(text, path, run)

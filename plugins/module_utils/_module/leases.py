@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Whether the lease on a directory is another run's: a run has several tasks, and the lock of each ends with it."""
+"""Whether the lease on a directory is another run's, and which process holds its lock.
+
+A run has several tasks, and the lock of each ends with it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 
-from .._migration.processes import has_ended, process_namespace
+from .._migration.processes import has_ended, process_namespace, started
 from .._model import history, lease, status
+from .._model.documents import utc_text
 from .._model.errors import Locked
 from .._model.open_run import OpenRun
-from .holder import process_clause
 
 VARIABLE = "STREAMSHIFT_KAFKA_LEASE"  # the environment of a run's tasks says which run it is
 _OF_PLAN = "migrate", "plan", "apply", "sync", "cut_over"  # the phases that write nothing but the plan's groups
@@ -55,3 +59,40 @@ def open_run(text: str | None, path: str) -> OpenRun | None:
 
 def _is_local(held: lease.Lease) -> bool:
     return (held.host, held.namespace) == (socket.gethostname(), process_namespace())
+
+
+def holder(folder: str) -> str | None:
+    """The process that holds a lock (flock) on a directory: its id, its machine and when it started, as a clause.
+
+    None where nobody can tell: on other systems, for another user's process, or for one on another machine that shares
+    the file system. Source: proc_locks(5), proc_pid_stat(5).
+    """
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        inode = os.stat(folder).st_ino
+        with open("/proc/locks", encoding="ascii") as stream:
+            rows = [line.split() for line in stream]
+        for row in rows:
+            # Number, kind, advisory, access, process, device and inode. Some file systems show another device here.
+            if row[1] == "FLOCK" and row[5].rpartition(":")[2] == str(inode) and _has_open(row[4], folder):
+                began = started(int(row[4]))
+                if began is None:
+                    return None
+                return process_clause(int(row[4]), socket.gethostname(), began)
+    return None
+
+
+def process_clause(process: int, host: str, began: float | None) -> str:
+    """Name a process by its id, its machine and when it started, in seconds of Unix time, if that is known."""
+    clause = f"process {process} on {host}"
+    if began is None:
+        return clause
+    return f"{clause}, which started at {utc_text(began)}"
+
+
+def _has_open(process: str, folder: str) -> bool:
+    """Has the process this very directory open?"""
+    for name in os.listdir(f"/proc/{process}/fd"):
+        with contextlib.suppress(OSError):
+            if os.path.samefile(f"/proc/{process}/fd/{name}", folder):
+                return True
+    return False

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What kafka_offset_translate is asked for: which options go together, and what makes the plan of them."""
+"""What kafka_offset_translate is asked for: which options go together, what makes the plan of them, and what it returns."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from .._migration._planning.strategy import TranslateOptions, Translation
 from .._model import offset_formats, plan, receipt, stock_csv, topic_plan
 from .._model.errors import InvalidInput, MigrationError
 from .._model.faults import faults_of, raise_any
+from .._model.left_out import left_out
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.option_names import option_name
-from .._model.policies import OnUncommitted, Strategy
+from .._model.policies import OnUncommitted, ReturnEntries, Strategy
 from .._model.progress import Say
 from .._model.records import TopicPartition
 from .._model.replication_policy import ReplicationPolicy
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Reason
-from . import exports, files, options, reset_making, streaming_checkpoint
+from . import exports, files, options, reset_making, results, streaming_checkpoint, summaries
 
 
 def check_options(params: dict[str, t.Any]) -> None:
@@ -174,7 +175,7 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
 
 
 def _options(params: dict[str, t.Any]) -> TranslateOptions:
-    match_on = options.match_on(params)
+    match_on, path = options.match_on(params), params["promotion"]
     budget, now = params["search_limit"], time.time_ns() // 1_000_000
     policy = options.filled(Policy, params, with_timestamp=match_on.timestamp, budget=budget, now=now)
     return options.filled(
@@ -184,11 +185,24 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         policy=policy,
         spark=options.spark_options(params),
         mirror=_mirror(params),
-        promotion=_promotion(params["promotion"]),
+        promotion=path and files.parsed_required(path, topic_plan.from_json, "topics", "kafka_topic_promotion"),
     )
 
 
-def _promotion(path: str | None) -> topic_plan.TopicPlan | None:
-    if path is None:
-        return None
-    return files.parsed_required(path, topic_plan.from_json, "topics", "kafka_topic_promotion")
+def plan_result(made: Translation, previous: plan.Plan | None, return_entries: ReturnEntries) -> dict[str, t.Any]:
+    """The result, but for notes and files. previous: the plan before; entries that it has as they are have not changed."""
+    now, known = made.plan, previous.by_key if previous else {}
+    lines = left_out(made.not_taken, now)
+    return {
+        "kept": made.kept,
+        "records_read": made.records_read,
+        "index": made.index,
+        "entries": [
+            {**results.plan_row(entry), "predicted": entry.predicted}
+            for entry in results.returned(now.entries, return_entries, lambda entry: known.get(entry.key) != entry)
+        ],
+        "counts": results.plan_counts(now),
+        "not_exact": summaries.not_exact(now),
+        "left_out": lines,
+        "summary": summaries.plan_summary(now, made.logs, lines),
+    }

@@ -74,7 +74,7 @@ def verify_as_asked(module: Module, source: Connection, destination: Connection)
         with files.locked(path):  # refused before the work, and not after it
             pass
     planned = _planned(params, source, destination)
-    compare = _incrementally if params["incremental"] else _compared
+    compare = _incrementally if params["incremental"] else {"records": _records, "anchors": _anchors}[params["method"]]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         looks = pool.submit(_looks, params, planned, source, destination)
         verified, reports = compare(module, planned, source, destination)
@@ -125,7 +125,9 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     for path, receipt_path in zip(paths, receipts, strict=True):
         text = files.read_required(path, "plan", "kafka_offset_translate")
         made = plan.from_json(text, path)
-        written = _receipt(made, receipt_path)
+        written = files.parsed(receipt_path, receipt.from_json)
+        if receipt_path is not None and written is None:  # nothing had to be written
+            written = receipt.Receipt(made.destination_id)
         use_case.expect(params["method"], made, source, destination)
         chosen = readings = None
         if wanted == "to_commit":
@@ -146,18 +148,6 @@ def _looks(
     if scope(params) not in ("plan", "to_commit") or not params["report"]:
         return [None] * max(1, len(planned))
     return [pending.look_before_commit(each.made, source, destination, each.readings) for each in planned]
-
-
-def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
-    """The receipt of a plan's commit: empty where nothing had to be written, None where no file is named."""
-    if path is None:
-        return None
-    return files.parsed(path, receipt.from_json) or receipt.Receipt(made.destination_id)
-
-
-def _compared(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
-    compare = _anchors if module.params["method"] == "anchors" else _records
-    return compare(module, planned, source, destination)
 
 
 def _incrementally(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
@@ -239,15 +229,16 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
 
 
 def _anchors(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
-    verifications, reports = [], []
     on_absent, policies = OnAbsent(module.params["on_absent"]), _policies(module.params)
-    for each in planned:
-        verified, written = use_case.anchors(
-            each.made, each.written, source, destination, each.chosen, on_absent, policies
-        )
-        verifications.append(verified)
-        reports.append(dataclasses.replace(written, plan=each.digest))
-    return use_case.together(verifications), reports
+    verified = [
+        use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent, policies)
+        for each in planned
+    ]
+    reports = [
+        dataclasses.replace(written, plan=each.digest)
+        for each, (_verified, written) in zip(planned, verified, strict=True)
+    ]
+    return use_case.together(each for each, _report in verified), reports
 
 
 def _policies(params: dict[str, t.Any]) -> claimed_offsets.Policies:

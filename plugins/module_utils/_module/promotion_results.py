@@ -13,6 +13,7 @@ from .._model.progress import counted
 from .._model.topic_plan import ADD, DEFAULT, EXTRA, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
 from .results import Diff, diff
 
+_VERBS = {ADD: "added:", REMOVE: "removed:"}
 _OTHER = "other ACLs"  # on groups, transactional ids, prefixes and *
 
 
@@ -21,10 +22,7 @@ def promotion_result(plan: TopicPlan, head: t.Sequence[str] = ()) -> dict[str, t
 
     head: lines with which the summary begins.
     """
-    lines = [
-        *(_line(change) for change in plan.topics if change.changes),
-        *(f"{_verb(change.action)} {change.acl}" for change in plan.acls if change.action != EXTRA),
-    ]
+    lines = [_line(change) for change in plan.topics if change.changes]
     return _result({change.topic: change for change in plan.topics}, plan.acls, head, lines)
 
 
@@ -48,7 +46,6 @@ def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
             f"{name}: {', '.join(_setting(*setting) for setting in settings.items())}"
             for name, settings in undo.settings.items()
         ),
-        *(f"{_verb(change.action)} {change.acl}" for change in acls),
     ]
     return _result(changes, acls, head, lines)
 
@@ -56,7 +53,9 @@ def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
 def _result(
     topics: t.Mapping[str, TopicChange], acls: t.Sequence[AclChange], head: t.Iterable[str], lines: t.Sequence[str]
 ) -> dict[str, t.Any]:
-    """topics: by name; what is taken back has no source. lines: what changes."""
+    """topics: by name; what is taken back has no source. lines: what changes of them."""
+    changed = [change for change in acls if change.action != EXTRA]
+    lines = [*lines, *(f"{_VERBS[change.action]} {change.acl}" for change in changed)]
     return {
         "topics": [
             {
@@ -70,7 +69,7 @@ def _result(
         "acls": [{"acl": str(change.acl), "action": change.action} for change in acls],
         "changes": len(lines),
         "summary": [*head, *(lines or ["Nothing to change."])],
-        "diff": _diffs(topics, acls),
+        "diff": _diffs(topics, changed),
     }
 
 
@@ -98,13 +97,9 @@ def _value(value: str | None) -> str:
     return "default" if value is None else value
 
 
-def _verb(action: str) -> str:
-    return {ADD: "added:", REMOVE: "removed:"}[action]
-
-
 def _diffs(topics: t.Mapping[str, TopicChange], acls: t.Sequence[AclChange]) -> list[Diff]:
     """One for each topic that changes, and one for ACLs that are on no single topic."""
-    by_place = values_by_key((_place(change.acl), change) for change in acls if change.action != EXTRA)
+    by_place = values_by_key((_place(change.acl), change) for change in acls)
     places = sorted({name for name, change in topics.items() if change.changes} | (by_place.keys() - {_OTHER}))
     places += [_OTHER] if _OTHER in by_place else []
     return [_diff(place, topics.get(place), by_place.get(place, [])) for place in places]
@@ -116,19 +111,15 @@ def _place(acl: Acl) -> str:
 
 def _diff(place: str, change: TopicChange | None, acls: t.Sequence[AclChange]) -> Diff:
     before, after = [], []
-    if change is not None:
-        before += [] if change.before is None else [f"partitions: {change.before}"]
-        after += [] if change.after is None else [f"partitions: {change.after}"]
-        before += [
-            f"{name}: {_value(setting.before)}"
+    if change is not None and change.before is not None:
+        before = [f"partitions: {change.before}"]
+        before += [f"{name}: {_value(setting.before)}" for name, setting in change.settings.items()]
+    if change is not None and change.after is not None:
+        after = [f"partitions: {change.after}"]
+        after += [
+            f"{name}: {_value(setting.after)}" + ("" if setting.origin == DEFAULT else f"  # {setting.origin}")
             for name, setting in change.settings.items()
-            if change.before is not None
         ]
-        if change.after is not None:
-            after += [
-                f"{name}: {_value(setting.after)}" + ("" if setting.origin == DEFAULT else f"  # {setting.origin}")
-                for name, setting in change.settings.items()
-            ]
     before += [str(acl_change.acl) for acl_change in acls if acl_change.action == REMOVE]
     after += [str(acl_change.acl) for acl_change in acls if acl_change.action == ADD]
     return diff(before, after, f"{place} (before)", f"{place} (after)")

@@ -17,8 +17,7 @@ from .._model.errors import InvalidInput
 from .._model.history import REPORT_FILES, RUN
 from .._model.policies import OnMismatch
 from . import files, options
-from ._report.figures import group_partitions
-from ._report.logs import KnownLogs
+from ._report.figures import KnownLogs, group_partitions
 from ._report.migration_files import NAMES, MigrationFiles, read_files
 from ._report.occasion import Occasion
 from ._report.page import html_page
@@ -126,18 +125,11 @@ def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:
     rows = group_partitions(migration)
     at_source = {at.partition for row in rows for at in row.source if at.offset is not None}
     at_destination = {row.partition for row in rows if row.offset is not None}
-    clusters = (
-        ("source_cluster", migration.source, at_source),
-        ("destination_cluster", migration.destination, at_destination),
-    )
-    connections = {name: options.connection(params, name) for name, _id, _wanted in clusters if params[name]}
-    read = {
-        name: read_log_bounds(connections[name], cluster, wanted)
-        for name, cluster, wanted in clusters
-        if name in connections
-    }
-    source, destination = (read[name].ranges if name in read else None for name, _id, _wanted in clusters)
-    return KnownLogs(source, destination, tuple(bounds.note for bounds in read.values() if bounds.note))
+    wanted = {"source": (migration.source, at_source), "destination": (migration.destination, at_destination)}
+    connections = {side: options.connection(params, f"{side}_cluster") for side in wanted if params[f"{side}_cluster"]}
+    read = {side: read_log_bounds(connection, *wanted[side]) for side, connection in connections.items()}
+    ranges = {side: bounds.ranges for side, bounds in read.items()}
+    return KnownLogs(**ranges, notes=tuple(bounds.note for bounds in read.values() if bounds.note))
 
 
 def _selection(given: dict[str, t.Any]) -> dict[str, list[str]]:

@@ -17,8 +17,7 @@ from .._model.option_names import option_name
 from .._model.policies import OnLocked
 from .._model.written import NOTHING_WRITTEN
 from . import files
-from .holder import process_clause
-from .leases import VARIABLE
+from .leases import VARIABLE, process_clause
 
 if t.TYPE_CHECKING:
     from .frame import Module

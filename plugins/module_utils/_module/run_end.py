@@ -25,7 +25,6 @@ from .._model.option_names import option_name
 from .._model.written import NOTHING_WRITTEN
 from . import files
 from .history_folder import Kept, keep_files
-from .leases import check_lease
 from .report_writing import write_report
 from .run_begin import SCRATCH, lease_of_run
 from .run_outcome import RunOutcome
@@ -65,8 +64,23 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
         if (params["report"] or params["keep"]) and os.path.isdir(folder) and not _is_of_another(folder, run):
             try:
                 with files.locked(os.path.join(folder, history.FILES[0]), run):
-                    report = _reported(module, outcome, made, said) if params["report"] else _NO_REPORT
-                    kept = _kept(module, outcome, made, folder, said, with_report=report["html"] is not None)
+                    if params["report"]:
+                        with _telling(said, "No report was written"):
+                            report = write_report(module, outcome, made)
+                            said.append(f"Report: {report['html']}")
+                    if params["keep"] and outcome.is_worth_keeping:
+                        missing = "Warning: this run is missing from the history, and otherwise ends as usual"
+                        with _telling(said, missing, f" To keep no history, set {option_name('keep')} to 0."):
+                            kept = keep_files(
+                                folder,
+                                history.FILES + (history.REPORT_FILES if report["html"] else ()),
+                                run_record.to_json(made()),
+                                outcome.phase,
+                                params["keep"],
+                                datetime.datetime.now(datetime.UTC),
+                                failed=outcome.failed,
+                                check=module.check_mode,
+                            )
             except Locked as exc:
                 said.append(f"Warning: this run has neither a report nor a history: {exc}")
         if outcome.failure is not None and (params["status"] or params["metrics"]):
@@ -94,10 +108,8 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
 
 def _is_of_another(folder: str, run: str) -> bool:
     """Whether another run holds the directory: the begin of this one has said so, and nothing is written there."""
-    path = os.path.join(folder, file.FILE)
     try:
-        if (text := files.read(path)) is not None:
-            check_lease(text, path, run)
+        files.check_lease_on(folder, run)
     except Locked:
         return True
     return False
@@ -123,47 +135,13 @@ def versions(module: Module) -> dict[str, str]:
     return by_program | {f"brokers of the {name}": version for name, version in sorted(BROKER_VERSIONS.items())}
 
 
-def _reported(
-    module: Module, outcome: RunOutcome, made: t.Callable[[], run_record.RunRecord], said: list[str]
-) -> dict[str, t.Any]:
+@contextlib.contextmanager
+def _telling(said: list[str], what: str, remedy: str = "") -> t.Iterator[None]:
+    """Let the run end as it would without this, which may fail, and say why it is missing."""
     try:
-        report = write_report(module, outcome, made)
+        yield
     except MigrationError as exc:
-        said.append(f"No report was written: {exc}")
-        return _NO_REPORT
-    said.append(f"Report: {report['html']}")
-    return report
-
-
-def _kept(
-    module: Module,
-    outcome: RunOutcome,
-    made: t.Callable[[], run_record.RunRecord],
-    folder: str,
-    said: list[str],
-    *,
-    with_report: bool,
-) -> Kept:
-    params = module.params
-    if params["keep"] == 0 or not outcome.is_worth_keeping:
-        return Kept(None)
-    try:
-        return keep_files(
-            folder,
-            history.FILES + (history.REPORT_FILES if with_report else ()),
-            run_record.to_json(made()),
-            outcome.phase,
-            params["keep"],
-            datetime.datetime.now(datetime.UTC),
-            failed=outcome.failed,
-            check=module.check_mode,
-        )
-    except MigrationError as exc:
-        said.append(
-            f"Warning: this run is missing from the history, and otherwise ends as usual: {exc} "
-            f"To keep no history, set {option_name('keep')} to 0."
-        )
-        return Kept(None)
+        said.append(f"{what}: {exc}{remedy}")
 
 
 def _release(directory: str, run: str, notes: list[Note], *, check: bool) -> bool:

@@ -40,17 +40,22 @@ class RunOutcome:
     dry_run: bool = False
 
     @property
+    def failed_step(self) -> str | None:
+        """The first step that has failed."""
+        return next((step for step, result in self.results.items() if result.get("failed")), None)
+
+    @property
     def failed(self) -> bool:
         """Whether a step has failed."""
-        return any(result.get("failed") for result in self.results.values())
+        return self.failed_step is not None
 
     @property
     def failure(self) -> dict[str, t.Any] | None:
         """The first failure: its ``msg``, and where the module knows them its kind and place."""
-        for result in self.results.values():
-            if result.get("failed"):
-                return {"msg": result.get("msg", ""), **(result.get("failure") or {})}
-        return None
+        if self.failed_step is None:
+            return None
+        result = self.results[self.failed_step]
+        return {"msg": result.get("msg", ""), **(result.get("failure") or {})}
 
     @property
     def is_worth_keeping(self) -> bool:
@@ -166,8 +171,7 @@ class RunOutcome:
     @property
     def left_out(self) -> list[str]:
         """A line for everything that was asked for and is not done: those of the modules, and the groups at the source."""
-        lines = [*self.committed.get("blocked", ()), *self.left_at_source_line(len(self.left_at_source))]
-        lines.extend(self.astray_line(len(self.astray)))
+        lines = [*self.committed.get("blocked", ()), *self.lines_of_groups(len(self.left_at_source) + len(self.astray))]
         for result in self.results.values():
             lines.extend(result.get("left_out", ()))
         return list(dict.fromkeys(lines))
@@ -183,14 +187,14 @@ class RunOutcome:
         ]
         return list(dict.fromkeys(told))
 
-    def left_at_source_line(self, most: int) -> list[str]:
-        """One line for the groups that are in use at the source, if there are any. most: more than these are not named."""
-        groups = first_names(self.left_at_source, most)
-        return [f"Left out, because they are in use{self.at_source}: {groups}."] if groups else []
+    def lines_of_groups(self, most: int) -> list[str]:
+        """One line for the groups that are in use at the source, and one for those that are astray, if there are any.
 
-    def astray_line(self, most: int) -> list[str]:
-        """One line for the groups that are astray, if there are any. most: more than these are not named."""
-        return [self._astray_line(first_names(self.astray, most))] if self.astray else []
+        most: more than these are not named.
+        """
+        in_use, astray = (first_names(groups, most) for groups in (self.left_at_source, self.astray))
+        lines = [f"Left out, because they are in use{self.at_source}: {in_use}."] if in_use else []
+        return [*lines, self._astray_line(astray)] if astray else lines
 
     def _astray_line(self, groups: str) -> str:
         return (
@@ -224,8 +228,7 @@ class RunOutcome:
         refused: bool = False,
     ) -> RunRecord:
         """The run in numbers, without a name of anything on a cluster."""
-        failed = next((step for step, result in self.results.items() if result.get("failed")), None)
-        failure = None if failed is None else Failure(failed, (self.results[failed].get("failure") or {}).get("kind"))
+        failed, failure = self.failed_step, self.failure or {}
         # A verification notes in the plan what it has verified.
         verified = [digest for step in VERIFYING for digest in self.results.get(step, {}).get("plan_digests", ())]
         steps = tuple(_step(step, result) for step, result in self.results.items() if "seconds" in result)
@@ -234,7 +237,7 @@ class RunOutcome:
             self.phase or None,
             started,
             ended,
-            failure,
+            None if failed is None else Failure(failed, failure.get("kind")),
             verified[-1] if verified else self.planned.get("digest"),
             self.planned.get("counts", {}),
             self.written,

@@ -20,6 +20,9 @@ from .._model.records import TopicPartition
 from .._model.report import Finding
 from .._model.verdicts import Verdict
 from .._model.visible_text import table, unbroken
+
+if t.TYPE_CHECKING:
+    from ._report.figures import GroupPartition
 from .results import blocked_line, entry_line, plan_counts
 
 MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen
@@ -252,20 +255,8 @@ def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], logs: t.Mapping[Topi
     return lag_sum(GroupLag.of(offset, logs[entry.partition]) for entry, offset in known) or GroupLag(0)
 
 
-class Repeating(t.Protocol):
-    """A plan entry, or a row of a report that is made of one."""
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Its verdict, None where there is no plan."""
-
-    @property
-    def repeats(self) -> int | None:
-        """How many records are repeated, None where that is not counted."""
-
-
-def most_repeats(entries: t.Sequence[Repeating]) -> RecordSum:
-    """How many records are repeated at most."""
+def most_repeats(entries: t.Sequence[PlanEntry | GroupPartition]) -> RecordSum:
+    """How many records are repeated at most, of entries of a plan, or rows of a report that are made of them."""
     repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
     repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
     return RecordSum.of((each, Bound.EXACTLY) for each in repeats)

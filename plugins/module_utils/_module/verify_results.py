@@ -48,15 +48,10 @@ def _line(verified: Verified) -> str:
 
 def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:
     """The `failure` of a verification that fails, as of any other error."""
-    partition = gravest.destination[0][0] if len(gravest.destination) == 1 else None
-    return MigrationError(
-        gravest.detail,
-        cluster=str(destination),
-        group=gravest.group or None,
-        topic=gravest.destination[0][0].topic if gravest.destination else None,
-        partition=partition and partition.partition,
-        kind=FailureKind.VERIFICATION_FAILED,
-    ).place()
+    place = {name: _row(gravest)[name] for name in ("topic", "partition")}
+    kind = FailureKind.VERIFICATION_FAILED
+    error = MigrationError(gravest.detail, cluster=str(destination), group=gravest.group or None, kind=kind, **place)
+    return error.place()
 
 
 def failure(problems: list[Problem], scope: str | None) -> str:

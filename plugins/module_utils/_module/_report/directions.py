@@ -11,9 +11,8 @@ from ..._model.option_names import option_name, ways
 from ..._model.progress import counted, first_names
 from ..._model.verdicts import Verdict
 from .figures import STANDING, WRITTEN, GroupPartition, State
-from .migration_files import MigrationFiles
+from .migration_files import MigrationFiles, selected_entries
 from .occasion import Occasion
-from .recorded import selected_entries
 from .totals import Totals
 
 _KEEP_RECEIPT = "Keep receipt.json: without it, nothing can be rolled back."

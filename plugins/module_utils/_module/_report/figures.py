@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What the files of a migration say of each group-partition, and what became of it. Pure."""
+"""What the files of a migration say of each group-partition, what became of it, and where it is in the logs. Pure."""
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import typing as t
 
+from ..._model.notes import Note
 from ..._model.plan import Evidence, PlanEntry, SourcePosition
 from ..._model.receipt import ReceiptEntry
 from ..._model.record_sum import NOT_COUNTED
 from ..._model.records import TopicPartition
 from ..._model.report import Finding
 from ..._model.verdicts import Verdict
-from .migration_files import MigrationFiles
-from .recorded import SelectionLists, selected_entries
+from .migration_files import MigrationFiles, SelectionLists, selected_entries
 
 Key = tuple[str, TopicPartition]
+_Ranges = t.Mapping[TopicPartition, tuple[int, int]]
 
 
 MOST_ORIGINS = 10  # source positions of a group-partition that are shown among the exceptions
@@ -198,3 +200,32 @@ def _noted(entry: ReceiptEntry) -> GroupPartition:
         after=None if entry.after is None else entry.after.offset,
         state=state,
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KnownLogs:
+    """source, destination: the offsets [start, end) of each log that is known, None for a cluster that was not asked.
+
+    notes: why others are not known.
+    """
+
+    source: _Ranges | None = None
+    destination: _Ranges | None = None
+    notes: tuple[Note, ...] = ()
+
+
+NO_LOGS = KnownLogs()
+
+
+def placed(rows: t.Iterable[GroupPartition], logs: KnownLogs) -> t.Iterator[GroupPartition]:
+    """The rows with their places in these logs."""
+    source, destination = logs.source or {}, logs.destination or {}
+    for row in rows:
+        yield row._replace(
+            source_places=tuple(_place(at.offset, source.get(at.partition)) for at in row.source),
+            place=_place(row.offset, destination.get(row.partition)),
+        )
+
+
+def _place(offset: int | None, log: tuple[int, int] | None) -> LogPlace | None:
+    return None if offset is None or log is None else LogPlace(offset - log[0], log[1] - offset)

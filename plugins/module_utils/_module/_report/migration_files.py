@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The files of a migration as values, and whether they belong together. Pure: texts come in."""
+"""The files of a migration as values, whether they belong together, and what a run selects of them. Pure: texts come in."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing as t
 
+from ..._migration._committing import rollback
 from ..._model import plan, receipt, report, snapshot
 from ..._model.cluster_identity import ClusterIdentity
-from ..._model.errors import InvalidFile
+from ..._model.errors import InvalidFile, MigrationError
 from ..._model.failure_kinds import FailureKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnMismatch
+from ..._model.selection import Selection
 from ..digests import digest
 
 # In the order in which a migration makes them: each must belong to those before it.
 NAMES = ("snapshot.json", "plan.json", "report.json", "receipt.json")
+SelectionLists = t.Mapping[str, t.Sequence[str]]
 _T = t.TypeVar("_T")
 
 
@@ -119,3 +122,21 @@ def _other(path: str, why: str, again: str, kind: FailureKind = FailureKind.PLAN
         remedy=f"{again}, or set {option_name('on_mismatch')} to leave_out to make the report without this file",
         kind=kind,
     )
+
+
+def has_groups(selection: SelectionLists) -> bool:
+    """Whether groups were selected. A rollback without any takes everything that the receipt holds."""
+    return bool(selection.get("groups") or selection.get("group_patterns"))
+
+
+def selected_entries(
+    written: receipt.Receipt | None, selection: SelectionLists
+) -> tuple[receipt.ReceiptEntry, ...] | None:
+    """The entries that a rollback with this selection takes, None where it is refused, as for a misspelt name."""
+    if written is None:
+        return ()
+    given: dict[str, t.Any] = {name: tuple(chosen) for name, chosen in selection.items()}
+    try:
+        return rollback.choose(written, Selection(**given) if has_groups(selection) else None, "").entries
+    except MigrationError:
+        return None

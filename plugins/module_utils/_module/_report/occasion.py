@@ -10,8 +10,7 @@ import shlex
 import typing as t
 
 from ..._model.run_record import READ_BACK, VERIFYING, Step
-from .migration_files import NAMES
-from .recorded import SelectionLists, has_groups
+from .migration_files import NAMES, SelectionLists, has_groups
 
 
 class _Role(t.NamedTuple):

@@ -9,8 +9,7 @@ import hashlib
 import typing as t
 
 from ..._model.verdicts import Verdict
-from .figures import GroupPartition
-from .logs import KnownLogs
+from .figures import GroupPartition, KnownLogs
 from .page_data import STATES, VERDICTS, page_data
 from .page_script import SCRIPT
 from .page_style import STYLE

@@ -9,8 +9,7 @@ import typing as t
 from ..._model.plan import Copied
 from ..._model.verdicts import Verdict
 from ..._model.visible_text import shortened, visible
-from .figures import GroupPartition, State
-from .logs import KnownLogs
+from .figures import GroupPartition, KnownLogs, State
 from .totals import GroupFigures, group_figures, lag_of
 
 VERDICTS = tuple(Verdict)

@@ -9,8 +9,7 @@ import typing as t
 
 from ..._model.notes import Note
 from ..._model.verdicts import Verdict
-from .figures import GroupPartition
-from .logs import NO_LOGS, KnownLogs
+from .figures import NO_LOGS, GroupPartition, KnownLogs
 from .totals import Totals
 
 

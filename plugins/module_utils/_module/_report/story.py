@@ -15,8 +15,7 @@ from ..._model.progress import counted, first_names
 from ..._model.record_sum import Bound, RecordSum
 from ..._model.verdicts import Reason, Verdict
 from . import advice, directions
-from .figures import STANDING, WRITTEN, GroupPartition, State, group_partitions, offset_text
-from .logs import NO_LOGS, KnownLogs, placed
+from .figures import NO_LOGS, STANDING, WRITTEN, GroupPartition, KnownLogs, State, group_partitions, offset_text, placed
 from .migration_files import MigrationFiles
 from .occasion import Occasion
 from .sections import Cell, Section, Story, rest_of

@@ -9,8 +9,7 @@ import typing as t
 from ..._model.progress import counted
 from ..._model.run_record import UNTIMED, Step
 from ..._model.verdicts import Verdict
-from .figures import LOST, GroupPartition
-from .logs import KnownLogs
+from .figures import LOST, GroupPartition, KnownLogs
 from .sections import Cell, Section
 from .totals import Totals, group_figures
 

@@ -15,8 +15,7 @@ from ..._model.record_sum import NOTHING, RecordSum
 from ..._model.verdicts import Verdict
 from ..summaries import lost_by, most_repeats
 from .figures import STANDING, WRITTEN, GroupPartition, State
-from .migration_files import MigrationFiles
-from .recorded import SelectionLists, has_groups, selected_entries
+from .migration_files import MigrationFiles, SelectionLists, has_groups, selected_entries
 
 _COMMITTED = (State.COMMITTED, State.UNCHANGED)
 
