@@ -50,10 +50,12 @@ class OptionNamesActionModule(ActionBase):
         Each result gets ``seconds``, how long the module took. The start of an asynchronous task says nothing of that.
         """
         super().run(tmp, task_vars)
-        if self._is_of_the_collection():
-            refuse_middle(task_vars or {})
+        variables = task_vars or {}
+        is_ours = self._is_of_the_collection()
+        if is_ours:
+            refuse_middle(variables)
         args = {**self._task.args, **more}
-        if names := self._option_names(task_vars or {}):
+        if names := self._option_names(variables):
             args["option_names"] = names
         wrap_async = bool(self._task.async_val) and not self._connection.has_native_async
         begin = time.monotonic()
@@ -61,23 +63,19 @@ class OptionNamesActionModule(ActionBase):
             result: dict[str, t.Any] = self._execute_module(
                 module_args=args, task_vars=task_vars, wrap_async=wrap_async
             )
-        if result.get("failed") and self._is_of_the_collection():
+        if result.get("failed") and is_ours:
             said = result.get("msg", "")
             # A variable that cannot be worked out must not hide the failure itself.
             with contextlib.suppress(AnsibleError):
-                result["msg"] = self._explained(said, task_vars or {})
+                result["msg"] = self._explained(said, variables)
             if result.get("msg", "") != said:
                 # Ansible shows what it has captured of the module, and makes that anew if it is not there.
                 result.pop("exception", None)
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)
-            if (
-                self._shows_hidden
-                and self._is_of_the_collection()
-                and not self._task.no_log
-                and not self._looks_ahead()
-            ):
-                show_hidden(self._task.name, str((task_vars or {}).get("inventory_hostname")), result)
+            looks_ahead = False in self._task.changed_when  # its result never counts as changed
+            if is_ours and self._shows_hidden and not self._task.no_log and not looks_ahead:
+                show_hidden(self._task.name, str(variables.get("inventory_hostname")), result)
         return result
 
     def _explained(self, message: str, task_vars: t.Mapping[str, t.Any]) -> str:
@@ -87,10 +85,6 @@ class OptionNamesActionModule(ActionBase):
             message = message.replace(copies, self._templar.template(task_vars.get("_common_directory", copies)))
         after = task_vars.get("__common_after_failure")
         return message if after is None else f"{message} {self._templar.template(after)}"
-
-    def _looks_ahead(self) -> bool:
-        """Whether the result of the task never counts as changed."""
-        return False in self._task.changed_when
 
     def _is_of_the_collection(self) -> bool:
         return getattr(self._task._role, "_role_collection", None) == _COLLECTION

@@ -21,6 +21,7 @@ from ..module_utils._model.faults import faults_of
 from ..module_utils._model.mapping import rule_from
 from ..module_utils._model.reset_rules import LARGEST_OFFSET, reset_rule_from
 from ..module_utils._model.selection import compiled, faults_of_names
+from ..module_utils._module.masking import options_of
 from ..module_utils._module.options import cluster_spec, connection
 from ._given import Given, HostCluster, Inventory, converted, playbooks, roles
 from ._inventory import inventory_directory
@@ -304,8 +305,7 @@ def _of_connection(host: str, values: t.Mapping[str, t.Any], hidden: t.Mapping[s
 
 def cluster_options() -> dict[str, Option]:
     """What the modules know of a cluster, aliases included."""
-    options = cluster_spec("cluster")["cluster"]["options"]
-    return {key: option for name, option in options.items() for key in (name, *option.get("aliases", ()))}
+    return options_of(cluster_spec("cluster")["cluster"]["options"])
 
 
 def homeless(given: Given, places: Places) -> Lines:

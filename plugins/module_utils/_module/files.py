@@ -27,6 +27,7 @@ from .leases import check_lease, holder
 _Document = t.TypeVar("_Document")
 
 LARGEST = 1 << 30  # bytes that are read; a plan has less than a thousand for each entry
+FOR_ALL = 0o644  # the mode of what another user reads, such as the node exporter
 MOST_WRITTEN = LARGEST >> 1  # what was read back, or verified, is noted in it afterwards
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 

@@ -97,14 +97,10 @@ class Module(AnsibleModule):
     def _further_refusals(self) -> list[str]:
         """What Ansible refuses of the options, but for the first: it says that one alone."""
         refused = getattr(self, "validation_result", None)  # not there when not even the options can be read
-        return (
-            []
-            if refused is None
-            else [
-                f"Unsupported parameters: {error.msg}" if isinstance(error, UnsupportedError) else error.msg
-                for error in refused.errors[1:]
-            ]
-        )
+        return [
+            f"Unsupported parameters: {error.msg}" if isinstance(error, UnsupportedError) else error.msg
+            for error in (refused.errors[1:] if refused else ())
+        ]
 
     def warn(self, warning: str, **more: t.Any) -> None:
         """As Ansible's."""

@@ -52,7 +52,9 @@ def keep_files(
     if not contents:
         return Kept(None)
     contents[history.RUN] = run.encode()
-    contents[history.CHECKSUMS] = _checksums(contents)
+    # What `sha256sum -c` reads.
+    sums = [f"{hashlib.sha256(content).hexdigest()}  {file_name}\n" for file_name, content in contents.items()]
+    contents[history.CHECKSUMS] = "".join(sums).encode()
     folder = os.path.join(above, name)
     gone = history.outlived(present, name, keep)
     if not check:
@@ -88,11 +90,6 @@ def _has_written(above: str, present: t.Iterable[str], contents: t.Mapping[str, 
         if next((content for content in kept if content is not None), None) != contents[file_name]:
             return True
     return False
-
-
-def _checksums(contents: t.Mapping[str, bytes]) -> bytes:
-    """What `sha256sum -c` reads."""
-    return "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in contents.items()).encode()
 
 
 def _make(above: str, name: str, contents: t.Mapping[str, bytes]) -> None:

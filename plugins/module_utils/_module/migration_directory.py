@@ -40,12 +40,8 @@ def read_directory(directory: str) -> DirectoryFiles:
             why="the status is that of all files of a migration",
             remedy=f"name the directory that has plan.json and receipt.json in {option_name('directories')}",
         )
-    damaged: list[MigrationError] = []
-    made = files.parsed_or_none(os.path.join(directory, "plan.json"), plan.from_json, damaged)
-    written = files.parsed_or_none(_last_receipt(directory), receipt.from_json, damaged)
-    last = files.parsed_or_none(os.path.join(directory, "status.json"), status.from_json, damaged)
-    raise_any(damaged)
-    run = _open_run(directory)
+    known, run = _known(directory, _MIGRATING), _open_run(directory)
+    made, written = known.plan, known.receipt
     if made is None and written is None:
         lost = (
             "no run has planned or written anything there, or the files are lost",
@@ -59,14 +55,32 @@ def read_directory(directory: str) -> DirectoryFiles:
             kind=FailureKind.FILE_MISSING,
         )
     returned, objected = read_return(directory), _objected(directory)
-    synced = _synced(directory, last, made, run)
-    migrated = _carried_out(directory, _MIGRATING, synced, written)
     # What it has written before and found unchanged keeps the time of the write.
     earlier_writes = {line.key: line.written for line in written.entries} if written else {}
-    unwritten = (line for line in _unwritten(migrated) if not same_commit(earlier_writes.get(line.key), line.written))
+    unwritten = (line for line in _unwritten(known.runs) if not same_commit(earlier_writes.get(line.key), line.written))
     written = _with_lines(written, made, unwritten)
     earlier = _earlier(directory, made, written.entries if written else ())
-    return DirectoryFiles(directory, made, written, returned, synced, objected, run, migrated, earlier)
+    return DirectoryFiles(directory, made, written, returned, known.synced, objected, run, known.runs, earlier)
+
+
+class _Known(t.NamedTuple):
+    """What a directory, or that of a return in it, has. synced: see _synced(). runs: see _carried_out()."""
+
+    plan: plan.Plan | None
+    receipt: receipt.Receipt | None
+    synced: dict[str, float]
+    runs: dict[str, GroupRun]
+
+
+def _known(home: str, phases: t.Container[str]) -> _Known:
+    """phases: those of the runs that carry out a plan there. Raises InvalidFile that names all files that are damaged."""
+    damaged: list[MigrationError] = []
+    made = files.parsed_or_none(os.path.join(home, "plan.json"), plan.from_json, damaged)
+    written = files.parsed_or_none(_last_receipt(home), receipt.from_json, damaged)
+    last = files.parsed_or_none(os.path.join(home, "status.json"), status.from_json, damaged)
+    raise_any(damaged)
+    synced = _synced(home, last, made)
+    return _Known(made, written, synced, _carried_out(home, phases, synced, written))
 
 
 def _last_receipt(home: str) -> str:
@@ -197,12 +211,12 @@ def _with_lines(
     return written and dataclasses.replace(written, entries=tuple({line.key: line for line in lines}.values()))
 
 
-def _synced(home: str, last: status.Status | None, made: plan.Plan | None, run: OpenRun | None) -> dict[str, float]:
+def _synced(home: str, last: status.Status | None, made: plan.Plan | None) -> dict[str, float]:
     """When the rounds of each group have ended that go on. Those of a round that has not ended go on, whatever it has written.
 
-    last, made, run: the status file, the plan, and the run there that has not ended.
+    last, made: the status file and the plan there.
     """
-    synced = last.synced_until if last else {}
+    synced, run = last.synced_until if last else {}, _own_open_run(home)
     if made is None or run is None or not run.is_of_rounds:
         return synced
     ended = _ended_run(home)
@@ -236,17 +250,12 @@ def read_return(directory: str) -> receipt.Receipt | None:
 
     With entries for what the return has found as it has to be, as where nobody has consumed anything since the migration.
     """
-    home = os.path.join(directory, "return")
-    made = files.parsed(os.path.join(home, "plan.json"), plan.from_json)
-    returned = files.parsed(_last_receipt(home), receipt.from_json)
-    last = files.parsed(os.path.join(home, "status.json"), status.from_json)
-    synced = _synced(home, last, made, _own_open_run(home))
-    runs = _carried_out(home, ("return", *_MIGRATING), synced, returned)
-    found = _with_lines(returned, made, _unwritten(runs))
+    known = _known(os.path.join(directory, "return"), ("return", *_MIGRATING))
+    found = _with_lines(known.receipt, known.plan, _unwritten(known.runs))
     if found is None:
         return None
     # Rounds of a return have moved the others at the source, and they go on at the destination.
-    is_over = (line for line in found.entries if (line.time or 0) > synced.get(line.group, -1.0))
+    is_over = (line for line in found.entries if (line.time or 0) > known.synced.get(line.group, -1.0))
     return dataclasses.replace(found, entries=tuple(is_over))
 
 

@@ -48,7 +48,12 @@ def _is_reset(params: dict[str, t.Any]) -> bool:
 
 
 def _faults(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
-    yield from reset_making.faults_of_others(params)
+    if params["resets"]:
+        yield InvalidInput(
+            f"{option_name('resets')} is for {option_name('strategy')} reset, "
+            f"and {option_name('strategy')} is {params['strategy']}",
+            remedy=f"set {option_name('strategy')} to reset",
+        )
     if params["strategy"] != "mirror_maker":
         yield from faults_of(lambda: options.check_named_once(params))
     elif params["replication_policy"]:

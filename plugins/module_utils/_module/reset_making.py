@@ -35,16 +35,6 @@ SPEC = {
 _OF_TWO_CLUSTERS = ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned", "promotion")
 
 
-def faults_of_others(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
-    """What is wrong where another strategy is asked for."""
-    if params["resets"]:
-        yield InvalidInput(
-            f"{option_name('resets')} is for {option_name('strategy')} reset, "
-            f"and {option_name('strategy')} is {params['strategy']}",
-            remedy=f"set {option_name('strategy')} to reset",
-        )
-
-
 def faults_of_reset(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
     """What is wrong where a reset is asked for."""
     if given := [option_name(name) for name in _OF_TWO_CLUSTERS if params[name]]:

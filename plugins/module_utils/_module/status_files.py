@@ -65,12 +65,7 @@ def write_status(module: Module, made: file.Status, directory: str) -> None:
             files.write_document(params["status"], file.to_json(made), file.from_json)
     if params["metrics"]:
         name = params["migration"] or os.path.basename(files.absolute(directory))
-        write_metrics(params["metrics"], metrics.exposition(made, name))
-
-
-def write_metrics(path: str, text: str) -> None:
-    """Replace a file that the node exporter, another user, reads."""
-    files.write(path, text, 0o644)
+        files.write(params["metrics"], metrics.exposition(made, name), files.FOR_ALL)
 
 
 def write_failure(module: Module, phase: str, reason: str, changed: int) -> list[Note]:

@@ -23,7 +23,6 @@ from .._model.option_names import option_name
 from . import files
 from .frame import Module
 from .migration_directory import lost_receipts, read_directory
-from .status_files import write_metrics
 
 KIND = "migration-status"
 
@@ -124,4 +123,4 @@ def _write(module: Module, result: dict[str, t.Any], still_written: list[tuple[s
         files.write(params["status"], documents.dumps(KIND, head, result["groups"]))
     if params["metrics"]:
         text = metrics.status_exposition(result["groups"], still_written, now, params["migration"] or "all")
-        write_metrics(params["metrics"], text)
+        files.write(params["metrics"], text, files.FOR_ALL)

@@ -20,9 +20,6 @@ from .._model.records import TopicPartition
 from .._model.report import Finding
 from .._model.verdicts import Verdict
 from .._model.visible_text import table, unbroken
-
-if t.TYPE_CHECKING:
-    from ._report.figures import GroupPartition
 from .results import blocked_line, entry_line, plan_counts
 
 MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen
@@ -255,8 +252,17 @@ def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], logs: t.Mapping[Topi
     return lag_sum(GroupLag.of(offset, logs[entry.partition]) for entry, offset in known) or GroupLag(0)
 
 
-def most_repeats(entries: t.Sequence[PlanEntry | GroupPartition]) -> RecordSum:
-    """How many records are repeated at most, of entries of a plan, or rows of a report that are made of them."""
-    repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
-    repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
-    return RecordSum.of((each, Bound.EXACTLY) for each in repeats)
+def most_repeats(entries: t.Iterable[PlanEntry]) -> RecordSum:
+    """How many records are repeated at most."""
+    return repeated_records((entry.verdict, entry.repeats) for entry in entries)
+
+
+def repeated_records(offsets: t.Iterable[tuple[Verdict | None, int | None]]) -> RecordSum:
+    """The same of offsets, each with its verdict and how many records it repeats, None where that is not counted."""
+    counting = {Verdict.EXACT: None, Verdict.SAFE: None, Verdict.REQUESTED: 0}
+    repeats = [
+        counting[verdict] if number is None else number
+        for verdict, number in offsets
+        if verdict and verdict in counting
+    ]
+    return RecordSum.of((number, Bound.EXACTLY) for number in repeats)

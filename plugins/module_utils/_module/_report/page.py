@@ -82,30 +82,26 @@ def _head(story: Story) -> str:
 def _verdicts(total: Totals) -> str:
     """How many have each verdict, as a bar and its legend."""
     counts = [(verdict.value, total.verdicts[verdict]) for verdict in Verdict]
+    planned = [(name, count) for name, count in counts if count]
+    told = ", ".join(f"{count:,} {name}" for name, count in planned) or "nothing is planned"
+    whole = sum(count for _name, count in planned)
+    parts = [(name, count / whole) for name, count in planned] or [("none", 1.0)]
     legend = "".join(
         f'<li><svg viewBox="0 0 1 1" aria-hidden="true"><rect class="{name}" width="1" height="1"/></svg>{count:,} {name}</li>'
         for name, count in counts
     )
-    return f"""{_bar(counts)}
+    return f"""{_bar(parts, f'role="img" aria-label="Verdicts: {told}"')}
 <ul class="legend">{legend}</ul>
 """
 
 
-def _bar(counts: t.Sequence[tuple[str, int]]) -> str:
-    """The verdicts as parts of one bar."""
-    total = sum(count for _name, count in counts)
-    told = ", ".join(f"{count:,} {name}" for name, count in counts if count) or "nothing is planned"
-    parts, left = [], 0.0
-    for name, count in counts:
-        if count:
-            width = 1000 * count / total
-            parts.append(f'<rect class="{name}" x="{left:.3f}" width="{width:.3f}" height="20"/>')
-            left += width
-    empty = "" if total else '<rect class="none" width="1000" height="20"/>'
-    return (
-        f'<svg class="bar" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label="Verdicts: {told}">'
-        f"{''.join(parts)}{empty}</svg>"
-    )
+def _bar(parts: t.Iterable[tuple[str, float]], seen: str) -> str:
+    """Parts of a whole: the class of each, and its share from 0 to 1. seen: attributes for those who do not see it."""
+    drawn, left = "", 0.0
+    for name, share in parts:
+        drawn += f'<rect class="{name}" width="{100 * share:.2f}" x="{100 * left:.2f}" height="10"/>'
+        left += share
+    return f'<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" {seen}>{drawn}</svg>'
 
 
 def _section(section: Section) -> str:
@@ -142,11 +138,7 @@ def _cell(cell: Cell) -> str:
     text += "".join(f'<span class="from">from {name_html(name)}</span>' for name in cell.origins)
     text += f'<span class="from">and {cell.more:,} more</span>' if cell.more else ""
     if cell.share is not None:
-        text += (
-            '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-            '<rect class="none" width="100" height="10"/>'
-            f'<rect class="taken" width="{100 * cell.share:.2f}" height="10"/></svg>'
-        )
+        text += _bar([("taken", cell.share), ("none", 1 - cell.share)], 'aria-hidden="true"')
     return f'<td class="{cell.kind}">{text}</td>' if cell.kind else f"<td>{text}</td>"
 
 

@@ -26,33 +26,20 @@ _MACHINERY = r"""
   const count = (number) => number.toLocaleString("en");
   const offset = (number) => number === null ? "-" : String(number);
 
-  function element(tag, properties, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(properties || {})) {
-      if (name.startsWith("aria-") || name === "scope" || name === "for" || name === "colspan" || name === "role") {
-        made.setAttribute(name, value);
-      } else {
-        made[name] = value;
-      }
-    }
-    made.append(...children.filter((child) => child !== null));
+  function filled(made, attributes, children) {
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    made.append(...children);
     return made;
   }
+  const element = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
+  const shape = (tag, attributes, ...children) => filled(document.createElementNS(SVG, tag), attributes, children);
 
   const named = (number) => element("bdi", {}, texts[number]);
 
   // parts: class, left and width of each, in percent.
-  function picture(kind, told, parts) {
-    const made = document.createElementNS(SVG, "svg");
-    const attributes = {class: kind, viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": told};
-    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-    for (const [name, left, width] of parts) {
-      const part = document.createElementNS(SVG, "rect");
-      Object.entries({class: name, x: left, width, height: 10}).forEach(([key, value]) => part.setAttribute(key, value));
-      made.append(part);
-    }
-    return made;
-  }
+  const picture = (kind, told, parts) => shape("svg",
+    {class: kind, viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": told},
+    ...parts.map(([name, left, width]) => shape("rect", {class: name, x: left, width, height: 10})));
 
   function bar(counts) {
     const all = counts.reduce((sum, each) => sum + each, 0);
@@ -67,20 +54,20 @@ _MACHINERY = r"""
 
   // columns: title, by (row -> numbers to sort by, the first that differ count), cell (row -> node or text), number, name
   function table(root, {caption, columns, rows, words, filters, more}) {
-    let shown = rows, sorted = 0, down = false, page = 0, open = null, query = "", only = null;
+    let shown = rows, sorted = 0, down = false, page = 0, query = "", only = null;
     const chosen = filters.map(() => "");
     const keys = columns.map(() => null);
-    const search = element("input", {type: "search", id: `${root.id}-search`, autocomplete: "off", spellcheck: false});
-    const said = element("p", {role: "status", className: "soft"});
+    const search = element("input", {type: "search", id: `${root.id}-search`, autocomplete: "off", spellcheck: "false"});
+    const said = element("p", {role: "status", class: "soft"});
     const head = element("tr");
     const body = element("tbody");
     const where = element("span");
-    const before = element("button", {type: "button", className: "plain"}, "Previous");
-    const after = element("button", {type: "button", className: "plain"}, "Next");
+    const before = element("button", {type: "button", class: "plain"}, "Previous");
+    const after = element("button", {type: "button", class: "plain"}, "Next");
 
     const headers = columns.map((column, at) => {
       const sort = column.by ? element("button", {type: "button"}, column.title) : column.title;
-      const header = element("th", {scope: "col", className: column.number ? "number" : ""}, sort);
+      const header = element("th", {scope: "col", class: column.number ? "number" : ""}, sort);
       head.append(header);
       if (!column.by) return header;
       sort.addEventListener("click", () => {
@@ -121,7 +108,6 @@ _MACHINERY = r"""
 
     function show() {
       const pages = Math.max(1, Math.ceil(shown.length / PAGE));
-      open = null;
       headers.forEach((header, at) => {
         if (columns[at].by) header.setAttribute("aria-sort", at !== sorted ? "none" : down ? "descending" : "ascending");
       });
@@ -135,27 +121,19 @@ _MACHINERY = r"""
 
     function line(row) {
       const cells = columns.map((column) =>
-        element("td", {className: column.number ? "number" : column.name ? "name" : ""}, ...[column.cell(row)].flat()));
+        element("td", {class: column.number ? "number" : column.name ? "name" : ""}, ...[column.cell(row)].flat()));
       const made = element("tr", {}, ...cells);
       if (more) {
-        const button = element("button", {type: "button", className: "plain", "aria-expanded": "false"}, "Show");
+        const button = element("button", {type: "button", class: "plain", "aria-expanded": "false"}, "Show");
         const name = cells[0].textContent + " " + cells[1].textContent;
         button.setAttribute("aria-label", `Details of ${name}`);
+        let under = null;
         button.addEventListener("click", () => {
-          const wasOpen = open && open.button === button;
-          if (open) {
-            open.row.remove();
-            open.button.setAttribute("aria-expanded", "false");
-            open.button.textContent = "Show";
-            open = null;
-          }
-          if (wasOpen) return;
-          const under = element("tr", {className: "more"},
-            element("td", {colspan: columns.length + 1}, ...more(row)));
-          made.after(under);
-          button.setAttribute("aria-expanded", "true");
-          button.textContent = "Hide";
-          open = {row: under, button};
+          if (under) under.remove();
+          under = under ? null : element("tr", {class: "more"}, element("td", {colspan: columns.length + 1}, ...more(row)));
+          if (under) made.after(under);
+          button.setAttribute("aria-expanded", String(Boolean(under)));
+          button.textContent = under ? "Hide" : "Show";
         });
         made.append(element("td", {}, button));
       }
@@ -170,7 +148,7 @@ _MACHINERY = r"""
     before.addEventListener("click", () => { page--; show(); });
     after.addEventListener("click", () => { page++; show(); });
 
-    const tools = element("div", {className: "tools"},
+    const tools = element("div", {class: "tools"},
       element("div", {}, element("label", {for: search.id}, `Search ${caption.toLowerCase()}`), search));
     filters.forEach((filter, at) => {
       const choice = element("select", {id: `${root.id}-filter-${at}`},
@@ -180,9 +158,9 @@ _MACHINERY = r"""
       tools.append(element("div", {}, element("label", {for: choice.id}, filter.title), choice));
     });
     root.replaceChildren(tools, said,
-      element("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": caption},
+      element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption},
         element("table", {}, element("thead", {}, head), body)),
-      element("nav", {className: "pages", "aria-label": `Pages of ${caption.toLowerCase()}`}, before, where, after));
+      element("nav", {class: "pages", "aria-label": `Pages of ${caption.toLowerCase()}`}, before, where, after));
     order();
     show();
     // of: whether a row is meant, until somebody searches for something else.

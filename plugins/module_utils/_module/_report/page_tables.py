@@ -14,7 +14,7 @@ TABLES = r"""
     : row[FROM_GROUP] === row[GROUP] && row[FROM_TOPIC] === row[TOPIC] && row[FROM_PARTITION] === row[PARTITION] ? ""
     : `${texts[row[FROM_GROUP]]} ${texts[row[FROM_TOPIC]]}-${row[FROM_PARTITION]}`;
   const verdict = (row) => row[VERDICT] === null ? "not planned"
-    : element("span", {className: `verdict is-${verdicts[row[VERDICT]]}`}, verdicts[row[VERDICT]]);
+    : element("span", {class: `verdict is-${verdicts[row[VERDICT]]}`}, verdicts[row[VERDICT]]);
   const verified = (row) => row[VERIFIED] === null ? "no" : row[VERIFIED] ? "yes" : "problem";
   const unconsumed = (row) => row[UNCONSUMED] === null ? "-" : (row[ALL] ? "" : "\u2265 ") + row[UNCONSUMED];
   const repeats = (row) => row[VERDICT] === EXACT ? "0" : row[VERDICT] !== SAFE ? offset(row[REPEATS])
@@ -90,7 +90,7 @@ TABLES = r"""
         cell: (row) => named(row[GROUP])},
       {title: "Partition", name: true, by: (row) => [place[row[TOPIC]], row[PARTITION], place[row[GROUP]]],
         cell: (row) => [element("bdi", {}, `${texts[row[TOPIC]]}-${row[PARTITION]}`),
-          origin(row) ? element("span", {className: "from"}, "from ", element("bdi", {}, origin(row))) : ""]},
+          origin(row) ? element("span", {class: "from"}, "from ", element("bdi", {}, origin(row))) : ""]},
       {title: "Source offset", number: true, by: (row) => [row[FROM]],
         cell: (row) => withLog(row[FROM], sourceLog(row))},
       ...(data.lags ? [{title: "Lag", number: true, by: (row) => [lag(row)], cell: (row) => offset(lag(row))}] : []),
@@ -100,7 +100,7 @@ TABLES = r"""
       {title: "Unconsumed", number: true, by: (row) => [row[UNCONSUMED]], cell: unconsumed},
       {title: "Verdict", by: (row) => [row[VERDICT] === null ? null : [BLOCKED, SAFE].includes(row[VERDICT])
         ? row[VERDICT] - 100 : row[VERDICT], row[REASON] === null ? null : place[row[REASON]]],
-        cell: (row) => [verdict(row), row[REASON] === null ? "" : element("span", {className: "from"}, texts[row[REASON]])]},
+        cell: (row) => [verdict(row), row[REASON] === null ? "" : element("span", {class: "from"}, texts[row[REASON]])]},
       {title: "Repeats at most", number: true, by: (row) => [row[REPEATS]], cell: repeats},
       {title: "State", by: (row) => [row[STATE]], cell: (row) => states[row[STATE]]},
       {title: "Verified", by: (row) => [row[VERIFIED]], cell: verified},
@@ -108,7 +108,7 @@ TABLES = r"""
   });
 
   const toPartitions = (row) => {
-    const button = element("button", {type: "button", className: "plain"}, "Partitions");
+    const button = element("button", {type: "button", class: "plain"}, "Partitions");
     button.setAttribute("aria-label", `Partitions of ${texts[row[0]]}`);
     button.addEventListener("click", () => {
       partitions.search(texts[row[0]], (its) => its[GROUP] === row[0]);

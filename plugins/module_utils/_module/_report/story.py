@@ -49,7 +49,10 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
         names = occasion.source
-    lines = list(dict.fromkeys([*occasion.left_out, *occasion.why_left_alone, *_unnamed(occasion), *not_taken]))
+    them = "it" if occasion.unnamed == 1 else "them"
+    unnamed = f"This run left out {counted(occasion.unnamed, 'group')}. Its output names {them}."
+    lines = [*occasion.left_out, *occasion.why_left_alone, *([unnamed] if occasion.unnamed else []), *not_taken]
+    lines = list(dict.fromkeys(lines))
     more = [f"... and {counted(len(lines) - MOST_LEFT_OUT, 'more line')}"] if lines[MOST_LEFT_OUT:] else []
     steps, command = directions.next_steps(files, occasion, total, rows)
     way_back, command_back = directions.way_back(occasion, total)
@@ -96,12 +99,6 @@ def _left_out_clauses(occasion: Occasion, not_taken: t.Sequence[str]) -> list[st
     if not_taken:
         clauses.append(". Not all that was selected is in the snapshot: see the exceptions")
     return clauses
-
-
-def _unnamed(occasion: Occasion) -> t.Iterator[str]:
-    if occasion.unnamed:
-        them = "it" if occasion.unnamed == 1 else "them"
-        yield f"This run left out {counted(occasion.unnamed, 'group')}. Its output names {them}."
 
 
 def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple[str, str]:

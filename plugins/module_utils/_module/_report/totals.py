@@ -13,7 +13,7 @@ from ..._model.readiness import absent_records
 from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.record_sum import NOTHING, RecordSum
 from ..._model.verdicts import Verdict
-from ..summaries import lost_by, most_repeats
+from ..summaries import lost_by, most_repeats, repeated_records
 from .figures import STANDING, WRITTEN, GroupPartition, State
 from .migration_files import MigrationFiles, SelectionLists, has_groups, selected_entries
 
@@ -119,7 +119,7 @@ def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
             group,
             len(own),
             collections.Counter(row.verdict for row in own if row.verdict is not None),
-            most_repeats(own),
+            repeated_records((row.verdict, row.repeats) for row in own),
             sum(row.state in _COMMITTED for row in own),
             lag_of(own),
         )
