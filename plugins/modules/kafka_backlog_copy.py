@@ -339,8 +339,6 @@ def backlog_copy(module: Module) -> dict[str, t.Any]:
     params, is_absent = module.params, module.params["state"] == "absent"
     options.check_all(
         {**params, "source": None} if is_absent else params,
-        lambda: options.check_not_negative(params, "idle_wait"),
-        lambda: options.check_positive(params, "max_bytes_per_second"),
         None
         if is_absent
         else lambda: options.check_unused(params, "only state absent removes something", "remove_topics"),

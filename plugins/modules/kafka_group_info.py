@@ -238,7 +238,7 @@ from ..module_utils._model import group_overview, waves
 from ..module_utils._model.group_overview import GroupOverview
 from ..module_utils._model.notes import excluded
 from ..module_utils._module import options
-from ..module_utils._module.assessment_results import check_assessment, group_part, write_part
+from ..module_utils._module.assessment_results import group_part, registry, workers, write_part
 from ..module_utils._module.frame import Module
 
 
@@ -250,7 +250,8 @@ def look(module: Module) -> dict[str, t.Any]:
     options.check_all(
         params,
         lambda: waves.waves_from(params["waves"]),
-        (lambda: check_assessment(params)) if params["assessment"] else None,
+        lambda: registry(params),
+        lambda: workers(params),
     )
     asked, connection = waves.waves_from(params["waves"]), options.connection(params, "cluster")
     listed = use_case.group_overviews(connection, selection)

@@ -218,7 +218,6 @@ def take(module: Module) -> dict[str, t.Any]:
     options.check_all(
         params,
         lambda: files.check_writable(path),
-        lambda: options.check_not_negative(params, "idle_wait", "stop_timeout"),
         selection.check,
     )
     connection = options.connection(params, "cluster")

@@ -327,7 +327,6 @@ def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_all(
         params,
-        lambda: options.check_not_negative(params, "changed_offsets", "wait_for_start", "idle_wait"),
         lambda: check_status_paths(params),
         lambda: raise_any(_idle(params)),
     )

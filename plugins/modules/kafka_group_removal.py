@@ -183,7 +183,6 @@ def remove(module: Module) -> dict[str, t.Any]:
     path = params["removed"]
     options.check_all(
         params,
-        lambda: options.check_not_negative(params, "idle_wait"),
         lambda: options.rollback_selection(params),
         lambda: _check_restores(params) if params["state"] == "restored" else files.check_writable(path),
     )

@@ -450,7 +450,6 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     path = params["receipt"]
     options.check_all(
         params,
-        lambda: options.check_not_negative(params, "idle_wait"),
         lambda: options.rollback_selection(params),
         lambda: _check_rollback(params) if params["state"] == "rolled_back" else files.check_writable(path),
     )

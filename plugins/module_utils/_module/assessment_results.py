@@ -17,26 +17,16 @@ from .._model import assessment, plan
 from .._model.assessment import Assessment
 from .._model.connection import Connection
 from .._model.errors import InvalidFile
-from .._model.faults import all_done, all_of
+from .._model.faults import all_of
 from .._model.risks import Risk, RiskKind
 from .._model.selection import Selection
-from . import files, options
+from . import files
 from ._report.assessment_story import assessment_story
 from ._report.page import html_page
 from ._report.ticket import markdown
 from .frame import Module
 
 _NAMES = ("assessment.json", "groups.csv", "topics.csv", "assessment.md", "assessment.html")
-
-
-def check_assessment(params: dict[str, t.Any]) -> None:
-    """Raise InvalidInput, before a cluster is asked, for options of an assessment that cannot be meant."""
-    all_done(
-        lambda: options.check_not_negative(params, "watch_seconds"),
-        lambda: options.check_positive(params, "abandoned_after"),
-        lambda: registry(params),
-        lambda: workers(params),
-    )
 
 
 def registry(params: dict[str, t.Any]) -> SchemaRegistry | None:

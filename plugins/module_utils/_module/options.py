@@ -62,6 +62,7 @@ _CLUSTER: Spec = {
 }
 
 _CLUSTERS = ("cluster", "source", "destination")
+_ABOVE_ZERO = frozenset({"abandoned_after", "max_bytes_per_second"})
 _SAID = 20  # faults of options that one message says: whoever corrects them wants to do so once
 _STRINGS: Spec = {"type": "list", "elements": "str"}
 _SOME_STRINGS: Spec = {**_STRINGS, "default": []}
@@ -147,6 +148,7 @@ def check_all(params: Spec, *own: t.Callable[[], object] | None) -> None:
     check that is not for this case.
     """
     checks: list[t.Callable[[], object]] = [
+        lambda: raise_any(_faults_of_numbers(params)),
         *filter(None, own),
         *(functools.partial(connection, params, name) for name in _CLUSTERS if params.get(name)),
         selection(params).check_words,
@@ -172,13 +174,14 @@ def both_clusters(params: Spec) -> tuple[Connection, Connection]:
     return connection(params, "source"), connection(params, "destination")
 
 
-def check_not_negative(params: Spec, *names: str) -> None:
-    """Raise InvalidInput that names those of these options that have a negative value, or one that is no number."""
-    raise_any(
-        InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give 0 or more")
-        for name in names
-        if not 0 <= params[name] < math.inf
-    )
+def _faults_of_numbers(params: Spec) -> t.Iterator[InvalidInput]:
+    """What is wrong with a number that is negative, or 0 where nothing would be done then, or no number such as nan."""
+    for name, value in params.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            is_least = value == 0 and name in _ABOVE_ZERO
+            if is_least or not 0 <= value < math.inf:
+                remedy = "give more than 0, or leave it out" if name in _ABOVE_ZERO else "give 0 or more"
+                yield InvalidInput(f"{option_name(name)} is {value}", remedy=remedy)
 
 
 def check_unused(params: Spec, why: str, *names: str) -> None:
@@ -201,15 +204,6 @@ def match_on(params: Spec) -> MatchOn:
             f"{option_name('match_on')} is empty", remedy="name the parts, or leave it out to compare all of them"
         )
     return MatchOn.of(params.get("match_on"))
-
-
-def check_positive(params: Spec, *names: str) -> None:
-    """Raise InvalidInput that names those of these options that are given, and not above 0, or no number."""
-    raise_any(
-        InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give more than 0, or leave it out")
-        for name in names
-        if params[name] is not None and not 0 < params[name] < math.inf
-    )
 
 
 def selection(params: Spec) -> Selection:

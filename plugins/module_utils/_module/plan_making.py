@@ -36,7 +36,6 @@ def check_options(params: dict[str, t.Any]) -> None:
     """
     options.check_all(
         params,
-        lambda: options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit"),
         lambda: raise_any((reset_making.faults_of_reset if _is_reset(params) else _faults)(params)),
         lambda: files.check_writable(params["plan"]),
         lambda: exports.asked_for(params),

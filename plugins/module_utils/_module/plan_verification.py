@@ -48,7 +48,6 @@ def check_verification(params: dict[str, t.Any]) -> None:
     """Raise InvalidInput, before anything is read, for options that cannot be meant or do not go together."""
     options.check_all(
         params,
-        lambda: options.check_not_negative(params, "limit"),
         lambda: _check_chosen(params),
         lambda: _check_paths(params),
         lambda: options.check_named_once(params),

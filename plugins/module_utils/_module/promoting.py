@@ -76,7 +76,6 @@ def fence_topics(module: Module) -> dict[str, t.Any]:
         params,
         lambda: _check_no_snapshot(params),
         lambda: files.check_writable(path),
-        lambda: options.check_not_negative(params, "idle_wait"),
         lambda: promotion.check_selection(options.selection(params)),
     )
     cluster = options.connection(params, "destination")
