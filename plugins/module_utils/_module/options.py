@@ -24,6 +24,7 @@ from .._model.spark import SparkOptions, spark_options_from
 
 Spec = dict[str, t.Any]
 _T = t.TypeVar("_T")
+_STRINGS: Spec = {"type": "list", "elements": "str"}
 _SIMPLE = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
@@ -37,6 +38,37 @@ def choices(*values: type[enum.StrEnum] | str, default: str | None = None) -> Sp
     texts = [str(text) for value in values for text in ([value] if isinstance(value, str) else value)]
     spec: Spec = {"type": "str", "choices": texts}
     return spec if default is None else {**spec, "default": default}
+
+
+def spec_of(made: type) -> Spec:
+    """The specs of a dataclass of options, with its defaults: policies, switches, numbers and lists of texts.
+
+    What the user gives in another form has none. A member that may be None has no default.
+    """
+    specs: Spec = {}
+    for name, (kind, is_list) in _members(made).items():
+        default = made.__dataclass_fields__[name].default  # type: ignore[attr-defined]
+        spec = choices(kind) if issubclass(kind, enum.StrEnum) else {"type": _SIMPLE.get(kind)}
+        if is_list:
+            spec = _STRINGS if default is None else {**_STRINGS, "default": list(default)}
+        elif isinstance(default, enum.StrEnum):
+            spec["default"] = default.value
+        elif default is not None:
+            spec["default"] = default
+        if spec["type"]:
+            specs[name] = spec
+    return specs
+
+
+def _members(made: type) -> dict[str, tuple[type, bool]]:
+    """The type of each member of a dataclass, or of what is in it, without None; whether it is a list of texts."""
+    members = {}
+    for name, hint in t.get_type_hints(made).items():
+        bare = t.get_args(hint)[0] if t.get_origin(hint) in (t.Union, types.UnionType) else hint
+        is_list = t.get_origin(bare) is tuple and t.get_args(bare)[0] is str
+        kind = str if is_list else bare
+        members[name] = (kind if isinstance(kind, type) else object, is_list)
+    return members
 
 
 _CLUSTER: Spec = {
@@ -64,8 +96,6 @@ _CLUSTER: Spec = {
 _CLUSTERS = ("cluster", "source", "destination")
 _ABOVE_ZERO = frozenset({"abandoned_after", "max_bytes_per_second"})
 _SAID = 20  # faults of options that one message says: whoever corrects them wants to do so once
-_STRINGS: Spec = {"type": "list", "elements": "str"}
-_SOME_STRINGS: Spec = {**_STRINGS, "default": []}
 
 
 def _rules(**more: t.Any) -> Spec:
@@ -77,16 +107,8 @@ def _rules(**more: t.Any) -> Spec:
 
 
 RULES = _rules()
-GROUP_SELECTION: Spec = {
-    "groups": _SOME_STRINGS,
-    "group_patterns": _SOME_STRINGS,
-    "exclude_group_patterns": _STRINGS,
-}
-TOPIC_SELECTION: Spec = {
-    "topics": _SOME_STRINGS,
-    "topic_patterns": _SOME_STRINGS,
-    "exclude_topic_patterns": _STRINGS,
-}
+GROUP_SELECTION = {name: spec for name, spec in spec_of(Selection).items() if "group" in name}
+TOPIC_SELECTION = {name: spec for name, spec in spec_of(Selection).items() if "topic" in name}
 SELECTION: Spec = {**GROUP_SELECTION, **TOPIC_SELECTION}
 RETURN_ENTRIES: Spec = {"return_entries": choices(ReturnEntries, default="all")}
 RENAMING: Spec = {
@@ -106,7 +128,7 @@ POLICY: Spec = {
         },
     },
 }
-MAPPING: Spec = {**RENAMING, **POLICY, "repartitioned": _SOME_STRINGS}
+MAPPING: Spec = {**RENAMING, **POLICY, "repartitioned": {**_STRINGS, "default": []}}
 WAVES: Spec = {
     "type": "list",
     "elements": "dict",
@@ -211,29 +233,7 @@ def selection(params: Spec) -> Selection:
 
     Selection.check() tells whether it can be meant.
     """
-    given = {key: params[key] for key in SELECTION if key in params}
-    fields: Spec = {key: None if names is None else tuple(names) for key, names in given.items()}
-    return Selection(**fields)
-
-
-def spec_of(made: type) -> Spec:
-    """The specs of a dataclass of options, with its defaults: policies, switches, numbers and lists of texts.
-
-    What the user gives in another form has none. A member that may be None has no default.
-    """
-    specs: Spec = {}
-    for name, (kind, is_list) in _members(made).items():
-        default = made.__dataclass_fields__[name].default  # type: ignore[attr-defined]
-        spec = choices(kind) if issubclass(kind, enum.StrEnum) else {"type": _SIMPLE.get(kind)}
-        if is_list:
-            spec = {**_STRINGS, "default": list(default)}
-        elif isinstance(default, enum.StrEnum):
-            spec["default"] = default.value
-        elif default is not None:
-            spec["default"] = default
-        if spec["type"]:
-            specs[name] = spec
-    return specs
+    return filled(Selection, params)
 
 
 def filled(made: type[_T], params: Spec, **given: t.Any) -> _T:
@@ -241,21 +241,10 @@ def filled(made: type[_T], params: Spec, **given: t.Any) -> _T:
     for name, (kind, is_list) in _members(made).items():
         if name in params and name not in given:
             value = params[name]
-            given[name] = (
-                tuple(value) if is_list else kind(value) if value and issubclass(kind, enum.StrEnum) else value
-            )
+            if value is not None and (is_list or issubclass(kind, enum.StrEnum)):
+                value = tuple(value) if is_list else kind(value)
+            given[name] = value
     return made(**given)
-
-
-def _members(made: type) -> dict[str, tuple[type, bool]]:
-    """The type of each member of a dataclass, or of what is in it, without None; whether it is a list of texts."""
-    members = {}
-    for name, hint in t.get_type_hints(made).items():
-        inner = t.get_args(hint)
-        is_list = t.get_origin(hint) is tuple and inner[0] is str
-        kind = inner[0] if is_list or t.get_origin(hint) in (t.Union, types.UnionType) else hint
-        members[name] = (kind if isinstance(kind, type) else object, is_list)
-    return members
 
 
 def rollback_selection(params: Spec) -> Selection | None:
