@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What a page for people is made of, for its two printers: page.py and ticket.py. Pure."""
+"""What a page for people is made of, for its two printers, page.py and ticket.py, and the tables of a report. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import dataclasses
 import typing as t
 
 from ..._model.notes import Note
+from ..._model.progress import counted
+from ..._model.run_record import UNTIMED, Step
 from ..._model.verdicts import Verdict
-from .figures import NO_LOGS, GroupPartition, KnownLogs
-from .totals import Totals
+from .figures import LOST, NO_LOGS, GroupPartition, KnownLogs
+from .totals import Totals, group_figures
+
+MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
+_MANY = 100_000  # records; of fewer, the start of a step takes most of the time
 
 
 class Cell(t.NamedTuple):
@@ -74,3 +79,80 @@ def rest_of(rows: t.Sized, most: int, what: str) -> str:
     """How many there are besides those that are shown, and where they are, empty for none."""
     more = len(rows) - most
     return f"... and {more:,} more {what}." if more > 0 else ""
+
+
+def figures_of(total: Totals) -> tuple[tuple[str, str], ...]:
+    """The totals but for the verdicts: numbers, each with what it counts."""
+    return (
+        (f"{total.groups:,}", "groups"),
+        (f"{total.partitions:,}", "group-partitions"),
+        (f"{total.committed:,}", "committed"),
+        *([(f"{total.earlier:,}", "committed by earlier runs")] if total.earlier else []),
+        (f"{total.verified:,}", total.verified_text),
+        (str(total.repeats), "records repeated at most"),
+        *([(f"{total.lag:,}", "lag at the source")] if total.lag is not None else []),
+        (f"{total.skipped:,}", "records skipped"),
+        *([(str(total.absent), "records absent at the destination")] if total.absent else []),
+        *([(str(total.lost), LOST)] if total.lost else []),
+        *([(f"{total.not_taken:,}", "selected, but not taken")] if total.not_taken else []),
+    )
+
+
+def steps_section(steps: t.Iterable[Step]) -> list[Section]:
+    """How long the steps took, nothing where nobody has measured."""
+    timed = [step for step in steps if step.step not in UNTIMED]
+    whole = sum(step.seconds for step in timed)
+    rows = [
+        (
+            Cell(step.step),
+            Cell(_duration(step.seconds), "number", share=step.seconds / whole if whole else 0),
+            Cell("" if step.records is None else f"{step.records:,}", "number"),
+            Cell(_throughput(step), "number"),
+        )
+        for step in timed
+    ]
+    header = ("step", "duration", "records", "records per second")
+    return [Section("Steps", header=header, rows=tuple(rows), rest=f"Together: {_duration(whole)}.")] if rows else []
+
+
+def group_section(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> Section:
+    """A line for each group."""
+    figures = group_figures(rows)
+    lags = logs.source is not None
+    cells = [
+        (
+            Cell(each.group, "name"),
+            Cell(f"{each.partitions:,}", "number"),
+            *(
+                Cell(f"{each.verdicts[verdict]:,}", "number")
+                for verdict in (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
+            ),
+            Cell(str(each.repeats), "number"),
+            Cell(f"{each.committed:,}", "number"),
+            *([Cell("-" if each.lag is None else f"{each.lag:,}", "number")] if lags else []),
+        )
+        for each in figures[:MOST_GROUPS]
+    ]
+    header = ("group", "partitions", "exact", "safe", "blocked", "repeats at most", "committed")
+    more = len(figures) - MOST_GROUPS
+    return Section(
+        "Groups",
+        header=(*header, "lag at the source") if lags else header,
+        rows=tuple(cells),
+        for_ticket=True,
+        rest=f"... and {counted(more, 'more group')} in report.html." if more > 0 else "",
+    )
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s"
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {whole % 60} s"
+
+
+def _throughput(step: Step) -> str:
+    """Records in a second, empty where that says nothing."""
+    records = step.records or 0
+    return "" if records < _MANY or step.seconds <= 0 else f"{records / step.seconds:,.0f}"

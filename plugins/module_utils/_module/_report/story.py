@@ -18,8 +18,7 @@ from . import advice, directions
 from .figures import NO_LOGS, STANDING, WRITTEN, GroupPartition, KnownLogs, State, group_partitions, offset_text, placed
 from .migration_files import MigrationFiles
 from .occasion import Occasion
-from .sections import Cell, Section, Story, rest_of
-from .story_sections import figures_of, group_section, steps_section
+from .sections import Cell, Section, Story, figures_of, group_section, rest_of, steps_section
 from .totals import Totals, totals
 
 MOST_CHOSEN = 100  # names of each kind
