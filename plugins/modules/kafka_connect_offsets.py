@@ -201,7 +201,7 @@ from ..module_utils._model import connect_receipt as file
 from ..module_utils._model.connection import Connection
 from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.option_names import option_name
-from ..module_utils._model.policies import OnMisplaced, OnRewind
+from ..module_utils._model.policies import OnMisplaced
 from ..module_utils._model.replication_policy import ReplicationPolicy
 from ..module_utils._module import files, options, results
 from ..module_utils._module.frame import Module
@@ -227,14 +227,14 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
         if rolling_back:
             outcome = use_case.take_back(store, receipt, options.selection(params), on_misplaced, save)
         else:
-            task = use_case.Handover(
-                source,
-                destination,
-                _replicator(params, source, destination),
-                policy,
-                options.selection(params),
-                on_misplaced,
-                OnRewind(params["on_rewind"]),
+            task = options.filled(
+                use_case.Handover,
+                params,
+                source=source,
+                destination=destination,
+                replicator=_replicator(params, source, destination),
+                policy=policy,
+                selection=options.selection(params),
             )
             outcome = use_case.hand_over(task, store, receipt, save)
     return {
@@ -327,8 +327,7 @@ def main() -> None:
         "method": options.choices("topic", "rest", default="topic"),
         **options.optional("str", "offsets_topic", "worker_group"),
         "rest": {"type": "dict", "options": options.HTTP_SERVICE},
-        "on_misplaced": options.choices(OnMisplaced, default="fail"),
-        "on_rewind": options.choices(OnRewind, default="fail"),
+        **options.spec_of(use_case.Handover),
         "receipt": {"type": "path", "required": True},
     }
     Module(spec, required_if=[("method", "rest", ("rest",))]).run(connect_offsets)

@@ -233,6 +233,7 @@ import dataclasses
 import typing as t
 
 from ..module_utils._migration import list_groups as use_case
+from ..module_utils._migration.assess_groups import AssessOptions
 from ..module_utils._migration.selected_groups import seen_on
 from ..module_utils._model import group_overview, waves
 from ..module_utils._model.group_overview import GroupOverview
@@ -298,9 +299,7 @@ def main() -> None:
         "partitions": {"type": "bool", "default": False},
         "waves": options.WAVES,
         "assessment": {"type": "path"},
-        "abandoned_after": {"type": "float", "default": 30},
-        "watch_seconds": {"type": "float", "default": 5},
-        "read_records": {"type": "bool", "default": False},
+        **options.spec_of(AssessOptions),
         "schema_registry": {"type": "dict", "options": options.HTTP_SERVICE},
         "connect": {"type": "list", "elements": "dict", "default": [], "options": options.HTTP_SERVICE},
     }

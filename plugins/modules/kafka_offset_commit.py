@@ -389,6 +389,7 @@ from ..module_utils._model.errors import InvalidFile, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
+from ..module_utils._model.written import WRITTEN
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import Module
@@ -396,26 +397,24 @@ from ..module_utils._module.migration_directory import is_in_return, read_return
 
 
 def commit(module: Module) -> dict[str, t.Any]:
-    saved: list[str] = []
-
-    def save(path: str, done: receipt.Receipt) -> None:
-        text = receipt.to_json(done)
-        # Such entries were read when they were saved before: only that brokers say the same is new.
-        if all(entry.is_confirmed for entry in done.entries):
-            files.write(path, text)
-        else:
-            # What has begun goes on, and nothing keeps a receipt that has grown from being written again, or rolled back.
-            there = os.path.getsize(path) if os.path.exists(path) else 0
-            most = files.LARGEST if saved else max(files.MOST_WRITTEN, there)
-            files.write_document(path, text, receipt.from_json, most=most)
-        saved.append(path)
-
     try:
-        return _done(module, save)
+        return _done(module)
     except MigrationError as exc:
-        if not saved:  # the receipt is saved before the first write
+        if module.params["receipt"] not in WRITTEN:  # it is saved before the first write
             exc.result["written"] = 0
         raise
+
+
+def _save(path: str, done: receipt.Receipt) -> None:
+    text = receipt.to_json(done)
+    # Such entries were read when they were saved before: only that brokers say the same is new.
+    if all(entry.is_confirmed for entry in done.entries):
+        files.write(path, text)
+    else:
+        # What has begun goes on, and nothing keeps a receipt that has grown from being written again, or rolled back.
+        there = os.path.getsize(path) if os.path.exists(path) else 0
+        most = files.LARGEST if path in WRITTEN else max(files.MOST_WRITTEN, there)
+        files.write_document(path, text, receipt.from_json, most=most)
 
 
 def _objections(
@@ -445,7 +444,7 @@ def _check_rollback(params: dict[str, t.Any]) -> None:
     files.check_rollback_file(params["receipt"], "receipt")
 
 
-def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dict[str, t.Any]:
+def _done(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     options.check_all(
@@ -456,7 +455,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
     policies = options.filled(CommitOptions, params)
-    writer = None if module.check_mode else functools.partial(save, path)
+    writer = None if module.check_mode else functools.partial(_save, path)
     head: list[str] = []
     notes: list[Note] = []
     costs = ""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import time
 import typing as t
 
@@ -33,21 +34,22 @@ from .source_topics import ClusterTopics, next_times, read_topics, sampled_schem
 _REGISTRY_SECONDS = 60.0
 
 
-class AssessOptions(t.NamedTuple):
-    """abandoned_after: days. watch: seconds between two readings of what groups have committed.
+@dataclasses.dataclass(frozen=True, slots=True)
+class AssessOptions:
+    """abandoned_after: days. watch_seconds: between two readings of what groups have committed.
 
-    records: whether records are read, for the times of next records and for ids of schemas. workers: one of each
+    read_records: whether records are read, for the times of next records and for ids of schemas. workers: one of each
     Connect cluster. every: whether all groups are selected, so that all topics are meant, and it is known which of them nobody
     reads. by_patterns: whether patterns select groups, so that some may be missed that the login does not see.
     """
 
-    abandoned_after: float
-    watch: float
-    records: bool
     registry: SchemaRegistry | None
     workers: t.Sequence[ConnectRest]
     every: bool
     by_patterns: bool
+    abandoned_after: float = 30
+    watch_seconds: float = 5
+    read_records: bool = False
 
 
 def assess_groups(connection: Connection, listed: GroupOverviews, options: AssessOptions) -> Assessment:
@@ -62,7 +64,7 @@ def assess_groups(connection: Connection, listed: GroupOverviews, options: Asses
     def is_meant(topic: str) -> bool:
         return options.every or topic in readers or any(is_streams_topic(topic, name) for name in names)
 
-    seen = read_topics(connection, is_meant, options.records)
+    seen = read_topics(connection, is_meant, options.read_records)
     sinks = _sinks(options.workers, seen.risks)
     view = ClusterView(seen, int(clock * 1000), options.abandoned_after, names, sinks)
     try:
@@ -70,10 +72,13 @@ def assess_groups(connection: Connection, listed: GroupOverviews, options: Asses
     except MigrationError as exc:
         seen.risks.append(Risk(RiskKind.NOT_VISIBLE, f"Times could not be looked up in logs: {exc}"))
     ids: dict[str, list[SubjectId]] = {}
-    if options.records:
+    if options.read_records:
         view.stamps = next_times(connection, seen, _next_offsets(groups))
         ids = sampled_schema_ids(connection, seen)
-    risks = [*_hidden(connection, listed, options.by_patterns), *_moving(connection, groups, begun, options.watch)]
+    risks = [
+        *_hidden(connection, listed, options.by_patterns),
+        *_moving(connection, groups, begun, options.watch_seconds),
+    ]
     risks += [risk for group in groups for risk in group_risks(group, view)]
     if options.every:
         risks += _unread(seen, readers, groups)

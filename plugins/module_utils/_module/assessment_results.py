@@ -20,7 +20,7 @@ from .._model.errors import InvalidFile
 from .._model.faults import all_of
 from .._model.risks import Risk, RiskKind
 from .._model.selection import Selection
-from . import files
+from . import files, options
 from ._report.assessment_story import assessment_story
 from ._report.page import html_page
 from ._report.ticket import markdown
@@ -50,14 +50,14 @@ def group_part(
 ) -> Assessment:
     """What kafka_group_info finds of a cluster."""
     every = not asked.groups and asked.group_patterns == (".*",) and not listed.left_out
-    assess_options = AssessOptions(
-        params["abandoned_after"],
-        params["watch_seconds"],
-        params["read_records"] or params["schema_registry"] is not None,
-        registry(params),
-        workers(params),
-        every,
-        bool(asked.group_patterns),
+    assess_options = options.filled(
+        AssessOptions,
+        params,
+        read_records=params["read_records"] or params["schema_registry"] is not None,
+        registry=registry(params),
+        workers=workers(params),
+        every=every,
+        by_patterns=bool(asked.group_patterns),
     )
     return assess_groups(connection, listed, assess_options)
 

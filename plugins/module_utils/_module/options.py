@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 import math
@@ -43,7 +44,8 @@ def choices(*values: type[enum.StrEnum] | str, default: str | None = None) -> Sp
 def spec_of(made: type) -> Spec:
     """The specs of a dataclass of options, with its defaults: policies, switches, numbers and lists of texts.
 
-    What the user gives in another form has none. A member that may be None has no default.
+    What the user gives in another form has none, and what has no default is made by the module. An option that may be None has
+    no default.
     """
     specs: Spec = {}
     for name, (kind, is_list) in _members(made).items():
@@ -55,7 +57,7 @@ def spec_of(made: type) -> Spec:
             spec["default"] = default.value
         elif default is not None:
             spec["default"] = default
-        if spec["type"]:
+        if spec["type"] and default is not dataclasses.MISSING:
             specs[name] = spec
     return specs
 
