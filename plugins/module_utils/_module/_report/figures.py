@@ -124,7 +124,7 @@ def group_partitions(files: MigrationFiles, of_receipt: SelectionLists | None = 
         ]
     noted = files.receipt.by_key if files.receipt is not None else {}
     if files.plan is not None:
-        findings = _findings_by_key(files)
+        findings = {(each.group, partition): each for each in files.findings for partition, _offset in each.destination}
         by_records = files.report is not None and files.report.method == "records"
         entries = sorted(files.plan.entries, key=lambda entry: entry.key)
         return [_planned(entry, noted.get(entry.key), findings.get(entry.key), by_records) for entry in entries]
@@ -136,11 +136,6 @@ def group_partitions(files: MigrationFiles, of_receipt: SelectionLists | None = 
             for group, at, committed in sorted(files.snapshot.entries, key=lambda entry: entry[:2])
         ]
     return [_noted(noted[key]) for key in sorted(noted)]
-
-
-def _findings_by_key(files: MigrationFiles) -> dict[Key, Finding]:
-    findings = files.report.findings if files.report is not None else ()
-    return {(finding.group, partition): finding for finding in findings for partition, _offset in finding.destination}
 
 
 def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | None, by_records: bool) -> GroupPartition:

@@ -38,6 +38,11 @@ class MigrationFiles:
     left_out: tuple[str, ...] = ()
 
     @property
+    def findings(self) -> tuple[report.Finding, ...]:
+        """What the verification has found of each group-partition."""
+        return self.report.findings if self.report is not None else ()
+
+    @property
     def source(self) -> ClusterIdentity | None:
         """The source cluster, None where no file knows it."""
         if self.plan is not None and self.plan.source_id:

@@ -267,8 +267,7 @@ def _absent(total: Totals) -> str:
 
 
 def _problems(files: MigrationFiles) -> t.Iterator[Section]:
-    findings = files.report.findings if files.report is not None else ()
-    problems = by_gravity(problem for finding in findings for problem in problems_of(finding))
+    problems = by_gravity(problem for finding in files.findings for problem in problems_of(finding))
     for kind, same in values_by_key((problem.kind, problem) for problem in problems).items():
         yield Section(
             f"{kind.value}: {counted(len(same), 'problem')}",
@@ -295,8 +294,7 @@ def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterat
         elsewhere = counted(total.elsewhere, "group-partition")
         text = f"The receipt also holds {elsewhere} of other runs in this directory. A selected rollback leaves them alone."
         yield Note(NoteKind.OTHER_RUNS, text)
-    findings = files.report.findings if files.report is not None else ()
-    notes = [Note(note.kind, f"{finding.name}: {note.text}") for finding in findings for note in finding.notes]
+    notes = [Note(note.kind, f"{finding.name}: {note.text}") for finding in files.findings for note in finding.notes]
     yield from notes[:MOST_EXAMPLES]
     if len(notes) > MOST_EXAMPLES:
         text = f"... and {counted(len(notes) - MOST_EXAMPLES, 'more note')} in report.json."

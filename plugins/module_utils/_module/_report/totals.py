@@ -74,7 +74,6 @@ class Totals:
 def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: SelectionLists) -> Totals:
     """What the rows of these files come to. selection: of the run, which its rollback has, too."""
     verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
-    findings = files.report.findings if files.report is not None else ()
     own = {(row.group, row.partition): row.state for row in rows}
     kept = files.receipt.entries if files.receipt is not None else ()
     taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
@@ -89,8 +88,8 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
         within_limit=sum(row.verified is True and not row.all for row in rows),
         objected=sum(row.verified is False for row in rows),
         objected_standing=sum(row.verified is False and row.state in STANDING for row in rows),
-        skipped=sum(finding.skipped for finding in findings),
-        absent=absent_records(planned, findings),
+        skipped=sum(finding.skipped for finding in files.findings),
+        absent=absent_records(planned, files.findings),
         earlier=sum(
             entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
         ),
