@@ -17,7 +17,6 @@ from ..._model.report import Finding
 from ..._model.verdicts import Verdict
 from .migration_files import MigrationFiles, SelectionLists, selected_entries
 
-Key = tuple[str, TopicPartition]
 _Ranges = t.Mapping[TopicPartition, tuple[int, int]]
 
 
