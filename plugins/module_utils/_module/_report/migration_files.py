@@ -14,6 +14,7 @@ from ..._model.errors import InvalidFile, MigrationError
 from ..._model.failure_kinds import FailureKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnMismatch
+from ..._model.report import Finding
 from ..._model.selection import Selection
 from ..digests import digest
 
@@ -38,7 +39,7 @@ class MigrationFiles:
     left_out: tuple[str, ...] = ()
 
     @property
-    def findings(self) -> tuple[report.Finding, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """What the verification has found of each group-partition."""
         return self.report.findings if self.report is not None else ()
 

@@ -384,11 +384,12 @@ def test_only_what_no_module_reads_again_is_written_without_its_reader():
     lines = [line.strip() for file in sorted(plugins.rglob("*.py")) for line in file.read_text().splitlines()]
     assert sorted(line for line in lines if "files.write(" in line) == [
         "files.write(archive, _packed(made))",
+        'files.write(params["metrics"], metrics.exposition(made, name), files.FOR_ALL)',
+        'files.write(params["metrics"], text, files.FOR_ALL)',
         'files.write(params["status"], documents.dumps(KIND, head, result["groups"]))',
         "files.write(path, text)",
         "files.write(path, text)",
         "files.write(path, text)  # read just now: only how entries were verified is new",
-        "files.write(path, text, 0o644)",
         'files.write(paths["report.html"], html_page(told))',
         'files.write(paths["report.md"], markdown(told))',
         "files.write(paths[name], texts[name])",
