@@ -73,8 +73,8 @@ class OptionNamesActionModule(ActionBase):
                 result.pop("exception", None)
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)
-            looks_ahead = False in self._task.changed_when  # its result never counts as changed
-            if is_ours and self._shows_hidden and not self._task.no_log and not looks_ahead:
+            # The result of a task that looks ahead never counts as changed.
+            if is_ours and self._shows_hidden and not self._task.no_log and False not in self._task.changed_when:
                 show_hidden(self._task.name, str(variables.get("inventory_hostname")), result)
         return result
 

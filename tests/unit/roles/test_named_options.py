@@ -37,7 +37,7 @@ NEVER_SHOWN = {
         _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _module.digests.check_digest _module.options.check_named_once _module.options.match_on
         _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making._faults
-        _module.reset_making.faults_of_others _module.reset_making.faults_of_reset
+        _module.reset_making.faults_of_reset
         _module.plan_making._faults_without_source _module.plan_making._snapshot _module.plan_making._from_records
         _model.selection.Selection._faults_of_choice _model.promotion.PromotionOptions._contradictions
         _model.promotion.PromotionOptions._faults_of_principals""",
@@ -53,7 +53,7 @@ NEVER_SHOWN = {
     "it makes no support bundle and assesses no cluster, or does nothing else": """
         _migration._committing.returning._topics _migration.selected_groups.select_topics_of
         _migration.selected_groups.check_topics_exist
-        _module.run_end._kept _module.run_end.end_run _module.support_bundle.write_bundle""",
+        _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
         _model.waves._refuse _model.waves._wave _module.status_results._check_existing _module.status_results._directory
         _module.migration_directory.read_directory""",
