@@ -337,13 +337,14 @@ from ..module_utils._module.frame import Module
 
 def backlog_copy(module: Module) -> dict[str, t.Any]:
     params, is_absent = module.params, module.params["state"] == "absent"
-    options.check_all(
-        {**params, "source": None} if is_absent else params,
-        None
-        if is_absent
-        else lambda: options.check_unused(params, "only state absent removes something", "remove_topics"),
-        *(() if is_absent else (functools.partial(files.check_writable, params[name]) for name in ("copy", "plan"))),
-    )
+    if is_absent:
+        options.check_all({**params, "source": None})
+    else:
+        options.check_all(
+            params,
+            lambda: options.check_unused(params, "only state absent removes something", "remove_topics"),
+            *(functools.partial(files.check_writable, params[name]) for name in ("copy", "plan")),
+        )
     result = _absent(module) if is_absent else _present(module)
     return {**result, "copy": params["copy"], "plan": params["plan"]}
 

@@ -263,7 +263,7 @@ from ..module_utils._migration import preflight as use_case
 from ..module_utils._migration._committing.returning import ReturnNames, return_names
 from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
-from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
+from ..module_utils._model.errors import InvalidFile, MigrationError
 from ..module_utils._model.notes import Note, NoteKind
 from ..module_utils._model.policies import OnProblem, OnRewind
 from ..module_utils._model.written import NOTHING_WRITTEN
@@ -364,9 +364,8 @@ def _read(path: str | None, parse: t.Callable[[str, str], _File], damaged: list[
         return None
     try:
         files.check_makeable(path)
-        text = files.read(path)
-        return None if text is None else parse(text, path)
-    except (InvalidFile, InvalidInput) as exc:
+        return files.parsed(path, parse)
+    except InvalidFile as exc:
         damaged.append(exc)
         return None
 
@@ -386,8 +385,8 @@ def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receip
     for other in sorted(
         {os.path.realpath(found) for found in glob.iglob(pattern)} - {own}
     ):  # a link is no other migration
-        made = _read(os.path.join(os.path.dirname(other), "plan.json"), plan.from_json, [])
-        written = _read(other, receipt.from_json, [])
+        made = files.parsed_or_none(os.path.join(os.path.dirname(other), "plan.json"), plan.from_json)
+        written = files.parsed_or_none(other, receipt.from_json)
         if made is not None and written is not None:
             yield other, made, written
 

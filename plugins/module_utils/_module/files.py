@@ -368,6 +368,15 @@ def _remove_stale(folder: str, name: str) -> None:
                 os.unlink(entry.path)
 
 
+def write_new(path: str, content: bytes) -> None:
+    """Write a file that is not there, in a directory that nobody reads yet. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(descriptor)
+
+
 def remove(path: str) -> None:
     """Remove a file, for good when this returns; one that is not there is what was wanted."""
     with failing(f"{path} cannot be removed", "remove it yourself"), contextlib.suppress(FileNotFoundError):

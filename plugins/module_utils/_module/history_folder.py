@@ -99,11 +99,7 @@ def _make(above: str, name: str, contents: t.Mapping[str, bytes]) -> None:
     scratch = tempfile.mkdtemp(dir=above, prefix=f".{name}.")  # with mode 0700
     try:
         for file_name, content in contents.items():
-            descriptor = os.open(os.path.join(scratch, file_name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(descriptor)
+            files.write_new(os.path.join(scratch, file_name), content)
         files.keep_names(scratch)
         os.rename(scratch, os.path.join(above, name))
     except BaseException:

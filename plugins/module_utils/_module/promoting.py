@@ -134,11 +134,7 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
     """Take back what the receipt of a promotion or of a fence says. -> the module's result."""
     path, lifts = module.params["receipt"], module.params["state"] == "lifted"
     options.check_all(
-        {
-            name: value
-            for name, value in module.params.items()
-            if name not in ("source", "topic_map", "replication_policy")
-        },
+        {**module.params, "source": None, "topic_map": [], "replication_policy": None},
         (lambda: _check_no_snapshot(module.params)) if lifts else None,
         lambda: files.check_rollback_file(path, "receipt"),
     )

@@ -116,9 +116,6 @@ def _scratch(directory: str, names: t.Iterable[str]) -> str:
             for name in names:
                 content = files.read_bytes(os.path.join(directory, name))
                 if content is not None:
-                    with open(
-                        os.path.join(scratch, name), "xb", opener=lambda path, flags: os.open(path, flags, 0o600)
-                    ) as copy:
-                        copy.write(content)
+                    files.write_new(os.path.join(scratch, name), content)
             on_failure.pop_all()
     return scratch
