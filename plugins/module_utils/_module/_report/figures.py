@@ -83,8 +83,6 @@ class GroupPartition(t.NamedTuple):
     verified: bool | None = None
     unconsumed: int | None = None
     all: bool = True
-    source_places: tuple[LogPlace | None, ...] = ()
-    place: LogPlace | None = None
 
     @property
     def source_offsets(self) -> str:
@@ -207,18 +205,16 @@ class KnownLogs:
     destination: _Ranges | None = None
     notes: tuple[Note, ...] = ()
 
+    def at_source(self, at: SourcePosition) -> LogPlace | None:
+        """Where a committed offset is in its log, None where that is not known, or nothing is committed."""
+        return _place(at.offset, (self.source or {}).get(at.partition))
+
+    def at_destination(self, row: GroupPartition) -> LogPlace | None:
+        """The same of the offset for the destination."""
+        return _place(row.offset, (self.destination or {}).get(row.partition))
+
 
 NO_LOGS = KnownLogs()
-
-
-def placed(rows: t.Iterable[GroupPartition], logs: KnownLogs) -> t.Iterator[GroupPartition]:
-    """The rows with their places in these logs."""
-    source, destination = logs.source or {}, logs.destination or {}
-    for row in rows:
-        yield row._replace(
-            source_places=tuple(_place(at.offset, source.get(at.partition)) for at in row.source),
-            place=_place(row.offset, destination.get(row.partition)),
-        )
 
 
 def _place(offset: int | None, log: tuple[int, int] | None) -> LogPlace | None:

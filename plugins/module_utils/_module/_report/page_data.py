@@ -43,10 +43,10 @@ def page_data(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> dict[str, t.
     detailed = _detailed(rows)
     with_logs = logs.source is not None or logs.destination is not None
     made = [
-        _row(row, texts, detailed=number in detailed) + (_places(row) if with_logs else [])
+        _row(row, texts, detailed=number in detailed) + (_places(row, logs) if with_logs else [])
         for number, row in enumerate(rows)
     ]
-    groups = [_group(group, texts) for group in group_figures(rows)]
+    groups = [_group(group, texts) for group in group_figures(rows, logs)]
     return {"groups": groups, "rows": made, "texts": list(texts.numbers), "lags": logs.source is not None}
 
 
@@ -87,10 +87,10 @@ def _row(row: GroupPartition, texts: _Texts, *, detailed: bool) -> list[t.Any]:
     ]
 
 
-def _places(row: GroupPartition) -> list[int | None]:
-    own = row.source_places[0] if len(row.source_places) == 1 else None
-    lag = lag_of([row]) if own is None else own.after
-    return [lag, None if own is None else own.before, *(row.place or (None, None))]
+def _places(row: GroupPartition, logs: KnownLogs) -> list[int | None]:
+    own = logs.at_source(row.source[0]) if len(row.source) == 1 else None
+    lag = lag_of([row], logs) if own is None else own.after
+    return [lag, None if own is None else own.before, *(logs.at_destination(row) or (None, None))]
 
 
 def _offsets(copied: Copied | None) -> list[int | None]:

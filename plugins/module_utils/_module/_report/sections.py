@@ -117,7 +117,7 @@ def steps_section(steps: t.Iterable[Step]) -> list[Section]:
 
 def group_section(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> Section:
     """A line for each group."""
-    figures = group_figures(rows)
+    figures = group_figures(rows, logs)
     lags = logs.source is not None
     cells = [
         (

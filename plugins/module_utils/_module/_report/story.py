@@ -15,7 +15,7 @@ from ..._model.progress import counted, first_names
 from ..._model.record_sum import Bound, RecordSum
 from ..._model.verdicts import Reason, Verdict
 from . import advice, directions
-from .figures import NO_LOGS, STANDING, WRITTEN, GroupPartition, KnownLogs, State, group_partitions, offset_text, placed
+from .figures import NO_LOGS, STANDING, WRITTEN, GroupPartition, KnownLogs, State, group_partitions, offset_text
 from .migration_files import MigrationFiles
 from .occasion import Occasion
 from .sections import Cell, Section, Story, figures_of, group_section, rest_of, steps_section
@@ -36,9 +36,9 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     undone = (State.NOT_COMMITTED,) if occasion.is_rollback else (State.NOT_COMMITTED, State.ROLLED_BACK)
     rows = tuple(
         row._replace(state=State.LEFT_ALONE) if row.state in undone and row.group in occasion.left_alone else row
-        for row in placed(made, logs)
+        for row in made
     )
-    total = totals(files, rows, occasion.selection)
+    total = totals(files, rows, occasion.selection, logs)
     level, headline = _headline(files, occasion, total)
     not_taken = [] if occasion.is_rollback or files.snapshot is None else left_out(files.snapshot.left_out)
     clauses = [] if occasion.failure else _left_out_clauses(occasion, not_taken)

@@ -14,7 +14,7 @@ from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.record_sum import NOTHING, RecordSum
 from ..._model.verdicts import Verdict
 from ..summaries import lost_by, most_repeats, repeated_records
-from .figures import STANDING, WRITTEN, GroupPartition, State
+from .figures import STANDING, WRITTEN, GroupPartition, KnownLogs, State
 from .migration_files import MigrationFiles, SelectionLists, has_groups, selected_entries
 
 _COMMITTED = (State.COMMITTED, State.UNCHANGED)
@@ -71,7 +71,9 @@ class Totals:
         return f"verified ({self.within_limit:,} within the limit only)" if self.within_limit else "verified"
 
 
-def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: SelectionLists) -> Totals:
+def totals(
+    files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: SelectionLists, logs: KnownLogs
+) -> Totals:
     """What the rows of these files come to. selection: of the run, which its rollback has, too."""
     verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
     own = {(row.group, row.partition): row.state for row in rows}
@@ -94,7 +96,7 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
             entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
         ),
         elsewhere=sum(entry.key not in own and entry.key not in taken for entry in kept),
-        lag=lag_of(rows),
+        lag=lag_of(rows, logs),
         lost=lost_by(planned),
         not_taken=len(files.snapshot.left_out) if files.snapshot is not None else 0,
     )
@@ -111,7 +113,7 @@ def _taken(
     return [entry for entry in receipt.entries if entry.group in groups]
 
 
-def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
+def group_figures(rows: t.Iterable[GroupPartition], logs: KnownLogs) -> list[GroupFigures]:
     """What the rows of each group come to, in the order of the rows."""
     return [
         GroupFigures(
@@ -120,22 +122,19 @@ def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
             collections.Counter(row.verdict for row in own if row.verdict is not None),
             repeated_records((row.verdict, row.repeats) for row in own),
             sum(row.state in _COMMITTED for row in own),
-            lag_of(own),
+            lag_of(own, logs),
         )
         for group, own in values_by_key((row.group, row) for row in rows).items()
     ]
 
 
-def lag_of(rows: t.Iterable[GroupPartition]) -> int | None:
+def lag_of(rows: t.Iterable[GroupPartition], logs: KnownLogs) -> int | None:
     """The unconsumed offsets of the source's logs, each source position once. None where one is not known, or there is none.
 
     Several rows may come from one position: of a repartitioned topic, or of a group that was cloned twice.
     """
     places = {
-        (at.group, at.partition): place
-        for row in rows
-        for at, place in zip(row.source, row.source_places, strict=True)
-        if at.offset is not None
+        (at.group, at.partition): logs.at_source(at) for row in rows for at in row.source if at.offset is not None
     }
     known = [place for place in places.values() if place is not None]
     return sum(place.lag for place in known) if known and len(known) == len(places) else None

@@ -22,7 +22,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_t
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
     KnownLogs,
-    LogPlace,
     State,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
@@ -808,12 +807,16 @@ def test_100_000_group_partitions_are_at_most_20_megabytes():
             detail="" if number % 3 == 0 else detail.format(number + 10**12),
             offset=number + 10**12,
             before=number + 10**12,
-            source_places=(LogPlace(number + 10**9, number + 10**6),),
-            place=LogPlace(number + 10**9, number + 10**6),
+            source=(one.source[0]._replace(partition=TopicPartition("t", number), offset=number + 10**12),),
         )
         for number in range(100_000)
     )
-    story = dataclasses.replace(told(texts_of(ENTRIES), logs=logs_of(ENTRIES)), rows=rows)
+    ranges = [(10**12 - 10**9, 2 * number + 10**12 + 10**6) for number in range(100_000)]
+    logs = KnownLogs(
+        {row.source[0].partition: its for row, its in zip(rows, ranges, strict=True)},
+        {row.partition: its for row, its in zip(rows, ranges, strict=True)},
+    )
+    story = dataclasses.replace(told(texts_of(ENTRIES)), rows=rows, logs=logs)
     assert len(html_page(story).encode()) < 20_000_000
 
 
