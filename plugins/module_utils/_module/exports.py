@@ -82,19 +82,15 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
         )
     text = offset_formats.to_text(form, nested((entry.key, entry.offset) for entry in plan.entries))
     missing = collections.Counter(entry.verdict.value for entry in plan.entries if entry.offset is None)
-    lacks = []
-    if missing and form is OffsetFormat.CSV:
-        kinds = " and ".join(f"{count:,} {verdict}" for verdict, count in sorted(missing.items()))
-        lacks.append(
-            f"{path} lacks {missing.total():,} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock tool "
-            "leaves their committed offsets as they are."
-        )
-    if missing and form is OffsetFormat.STRUCTURED_STREAMING:
-        lacks.append(
-            f"{path} has -2 for {counted(missing.total(), 'partition')} without an offset: the query reads all of it."
-        )
-    if missing and form is OffsetFormat.FLINK_SQL:
-        lacks.append(f"{path} lacks {counted(missing.total(), 'partition')} without an offset: Flink reads all of it.")
+    kinds = " and ".join(f"{count:,} {verdict}" for verdict, count in sorted(missing.items()))
+    without = f"{counted(missing.total(), 'partition')} without an offset"
+    said = {
+        OffsetFormat.CSV: f"lacks {missing.total():,} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock "
+        "tool leaves their committed offsets as they are.",
+        OffsetFormat.STRUCTURED_STREAMING: f"has -2 for {without}: the query reads all of it.",
+        OffsetFormat.FLINK_SQL: f"lacks {without}: Flink reads all of it.",
+    }
+    lacks = [f"{path} {said[form]}"] if missing and form in said else []
     noted = sum(1 for entry in plan.entries if entry.offset is not None and entry.metadata)
     if noted:
         lacks.append(

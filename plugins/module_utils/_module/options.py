@@ -254,9 +254,8 @@ def rollback_selection(params: Spec) -> Selection | None:
 
     Raises InvalidInput for a selection that cannot be meant.
     """
-    given = [name for name in SELECTION if params.get(name)]
+    given, selected = [name for name in SELECTION if params.get(name)], selection(params)
     if params["state"] == "committed" and given and not params["everything"] and not params.get("snapshot"):
-        selected = selection(params)
         selected.check()
         return selected
     if params["state"] in ("committed", "removed"):
@@ -282,7 +281,6 @@ def rollback_selection(params: Spec) -> Selection | None:
             f"or {option_name('everything')} to true",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    selected = selection(params)
     selected.check()
     return selected
 
