@@ -83,10 +83,8 @@ def holder(folder: str) -> str | None:
 
 def process_clause(process: int, host: str, began: float | None) -> str:
     """Name a process by its id, its machine and when it started, in seconds of Unix time, if that is known."""
-    clause = f"process {process} on {host}"
-    if began is None:
-        return clause
-    return f"{clause}, which started at {utc_text(began)}"
+    since = "" if began is None else f", which started at {utc_text(began)}"
+    return f"process {process} on {host}{since}"
 
 
 def _has_open(process: str, folder: str) -> bool:
