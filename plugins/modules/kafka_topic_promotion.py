@@ -379,6 +379,7 @@ failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md
 
 import typing as t
 
+from ..module_utils._migration._promotion.fence import FenceOptions
 from ..module_utils._model import promotion
 from ..module_utils._model.policies import OnStillWritten
 from ..module_utils._module import options
@@ -412,8 +413,7 @@ def main() -> None:
         "overrides": {"type": "list", "elements": "dict", "default": [], "options": override},
         "principal_map": options.RULES,
         "remove_created": {"type": "bool", "default": False},
-        "principals": {"type": "list", "elements": "str", "default": ["User:*"]},
-        "read_principals": {"type": "list", "elements": "str", "default": []},
+        **options.spec_of(FenceOptions),
         "on_still_written": options.choices(OnStillWritten, default="fail"),
         "idle_wait": {"type": "float", "default": 5},
         "receipt": {"type": "path", "required": True},

@@ -79,9 +79,7 @@ def fence_topics(module: Module) -> dict[str, t.Any]:
         lambda: promotion.check_selection(options.selection(params)),
     )
     cluster = options.connection(params, "destination")
-    asked = fence.FenceOptions(
-        tuple(params["principals"]), tuple(params["read_principals"]), OnLockout(params["on_lockout"])
-    )
+    asked = options.filled(fence.FenceOptions, params)
     with files.locked(path):
         receipt = promote.promotion_receipt(cluster, _parsed_fence(path))
         plan, names, notes = fence.plan_fence(cluster, options.selection(params), asked, receipt)

@@ -8,6 +8,7 @@ need no ACL: org.apache.kafka.metadata.authorizer.StandardAuthorizerData.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import typing as t
 
@@ -39,12 +40,13 @@ _LOOKS = 3  # what was on its way when the fence was made comes to its end befor
 _OFFSET_SYNCS = "mm2-offset-syncs"  # MirrorMaker 2's topic, at the cluster that it reads by default
 
 
-class FenceOptions(t.NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class FenceOptions:
     """principals: who must not write. read_principals: who must not read, which is never everybody."""
 
-    principals: tuple[str, ...]
-    read_principals: tuple[str, ...]
-    on_lockout: OnLockout
+    principals: tuple[str, ...] = ("User:*",)
+    read_principals: tuple[str, ...] = ()
+    on_lockout: OnLockout = OnLockout.FAIL
 
     def check(self, connection: Connection) -> None:
         """Raise InvalidInput for options that cannot be meant."""
