@@ -9,7 +9,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import create_acls, list_acls
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic

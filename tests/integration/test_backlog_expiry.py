@@ -5,7 +5,7 @@ import time
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import find_coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import read_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_state
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
@@ -66,7 +66,7 @@ def commit_for(connection, group, commits, seconds):
     }
 
     def send(client):
-        node = coordinators(client, connection, [group])[group]
+        node, _code = find_coordinators(client, [group])[group]
         return exchange(client, [Request("OffsetCommit", fields, node, lowest=2, highest=4)])[0]
 
     end = time.monotonic() + 30

@@ -7,16 +7,17 @@ import threading
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, creation, storage
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, storage, topic_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     alter_topic_configs,
     topic_configs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation, create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import Replicas
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import (
+    Creation,
     add_partitions,
+    create_topics,
     try_creation,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
@@ -132,7 +133,7 @@ def test_a_change_that_is_refused_is_named_with_the_reason(connection, topic):
 
 
 def test_more_topics_than_one_request_may_hold(newest, topic, monkeypatch):
-    monkeypatch.setattr(creation, "PARTITIONS_PER_REQUEST", 10)
+    monkeypatch.setattr(topic_changes, "PARTITIONS_PER_REQUEST", 10)
     monkeypatch.setattr(configs, "TOPICS_PER_CHANGE", 2)
     names = [f"{topic}-{number}" for number in range(5)]
     sizes = dict(zip(names, (1, 12, 3, 4, 5), strict=True))
@@ -200,7 +201,7 @@ def test_every_broker_of_a_cluster_counts(own_cluster, monkeypatch):
     where = [TopicPartition("orders-1", number) for number in range(3)]
     assert storage.partition_replicas(connection, ["orders-1"]) == dict.fromkeys(where, Replicas(3, 2))
     assert set(storage.log_sizes(connection, where)) == set(where)
-    monkeypatch.setattr(creation, "LEADER_SECONDS", 1)
+    monkeypatch.setattr(topic_changes, "LEADER_SECONDS", 1)
     with pytest.raises(BrokerError, match="topic alone, partition [0-2]: it has no leader after 1 s"):
         create_topics(connection, {"alone": NewTopic(3, 1, {})})
 

@@ -8,7 +8,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
     broker_number,
     topic_configs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import list_groups, read_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.permissions import (
     missing_acls,
@@ -20,7 +19,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage
     partition_replicas,
     usable_bytes,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import try_creation
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import (
+    create_topics,
+    try_creation,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import topic_settings
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized

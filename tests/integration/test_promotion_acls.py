@@ -10,7 +10,7 @@ import confluent_kafka
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import list_acls
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import list_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic

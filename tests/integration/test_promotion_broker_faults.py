@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import creation
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topic_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Unserved
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import topic_ids
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -73,7 +73,7 @@ def test_a_broker_that_cannot_write_to_its_disk(source, own_cluster, topic, tmp_
     for name in names:
         create_topic(source, name, 2)
     promotion = Promotion(tmp_path, source, full)
-    monkeypatch.setattr(creation, "LEADER_SECONDS", 2)
+    monkeypatch.setattr(topic_changes, "LEADER_SECONDS", 2)
     # A file that grows above the limit is refused as on a full disk; those that are there already go on.
     resource.prlimit(broker.pid, resource.RLIMIT_FSIZE, (INDEX - 1, resource.RLIM_INFINITY))
     said = promotion.run(refuses, topics=names)
@@ -109,7 +109,7 @@ def test_a_broker_that_stops_because_of_its_disk(source, own_cluster, topic, tmp
         return [Unserved(TopicPartition(names[0], 0), 1, "KAFKA_STORAGE_ERROR")]
 
     with monkeypatch.context() as only_here:
-        only_here.setattr(creation, "unserved", stops)
+        only_here.setattr(topic_changes, "unserved", stops)
         said = promotion.run(refuses, topics=names)
     where = f"destination cluster {stopping.bootstrap_servers[0]}, topic {names[0]}"
     assert said.startswith(
@@ -132,7 +132,7 @@ def test_only_the_run_that_has_created_a_topic_deletes_it(source, destination, t
     first = Promotion(tmp_path / "first", source, destination)
     second = Promotion(tmp_path / "second", source, destination)
     made = []
-    rows = creation.creation_rows
+    rows = topic_changes._creation_rows
 
     def after_the_first(client, connection, topics, validate_only):
         if not validate_only and not made:
@@ -141,7 +141,7 @@ def test_only_the_run_that_has_created_a_topic_deletes_it(source, destination, t
         return rows(client, connection, topics, validate_only)
 
     with monkeypatch.context() as only_here:
-        only_here.setattr(creation, "creation_rows", after_the_first)
+        only_here.setattr(topic_changes, "_creation_rows", after_the_first)
         second.run(topics=[topic])
     assert made and noted(first) == topic_ids(connection_from(destination.connection), [topic])
     assert noted(second) == {}

@@ -8,9 +8,9 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import (
     add_partitions,
+    create_topics,
     try_creation,
     try_partitions,
 )

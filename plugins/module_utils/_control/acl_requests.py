@@ -15,8 +15,7 @@ from .._model.option_names import option_name, ways
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt, attempt_until
-from .error_codes import ErrorCode
-from .reasons import as_exception, error_name, raise_if_retriable
+from .reasons import ErrorCode, as_exception, error_name, raise_if_retriable
 from .topics import broker_ids
 
 # Codes of org.apache.kafka.common: resource.ResourceType, resource.PatternType, acl.AclOperation, acl.AclPermissionType.
@@ -40,6 +39,9 @@ _FILTER_FIELDS = (
     "permission_type",
 )  # fmt: skip
 _EVERY = (ANY, None, ANY, None, None, ANY, ANY)  # what _values() would give of all ACLs
+# A request, what it calls its rows, their fields, what its answer calls the results, and what is done to the ACLs.
+_CREATION = ("CreateAcls", "creations", _FIELDS, "results", "created")
+_DELETION = ("DeleteAcls", "filters", _FILTER_FIELDS, "filter_results", "deleted")
 ACLS_PER_REQUEST = 500  # a KRaft controller takes at most 10,000 records in one go
 SHOWN_SECONDS = 10.0
 
@@ -75,14 +77,7 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
     What denies comes first: if this is killed halfway, nobody may do what somebody has forbidden.
     """
     for permission in (DENY, ALLOW):
-        changed = sorted(acl for acl in acls if acl.permission == permission)
-        rows = [dict(zip(_FIELDS, _values(acl), strict=True)) for acl in changed]
-        # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
-        version = 1 if any(acl.pattern != "LITERAL" for acl in changed) else 0
-        requests = [
-            Request("CreateAcls", {"creations": part}, lowest=version) for part in chunks(rows, ACLS_PER_REQUEST)
-        ]
-        _change(connection, changed, requests, "results", True)
+        _change(connection, sorted(acl for acl in acls if acl.permission == permission), creates=True)
 
 
 def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
@@ -91,26 +86,20 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
     What denies goes last, as it comes first in create_acls().
     """
     for permission in (ALLOW, DENY):
-        changed = sorted(acl for acl in acls if acl.permission == permission)
-        rows = [dict(zip(_FILTER_FIELDS, _values(acl), strict=True)) for acl in changed]
-        requests = [Request("DeleteAcls", {"filters": part}) for part in chunks(rows, ACLS_PER_REQUEST)]
-        _change(connection, changed, requests, "filter_results", False)
+        _change(connection, sorted(acl for acl in acls if acl.permission == permission), creates=False)
 
 
-def _values(acl: Acl) -> tuple[int | str, ...]:
-    """Of the fields that requests have for an ACL."""
-    codes = (_CODES[acl.operation], _CODES[acl.permission])
-    return _CODES[acl.resource], acl.name, _CODES[acl.pattern], acl.principal, acl.host, *codes
-
-
-def _change(
-    connection: Connection, acls: t.Sequence[Acl], requests: t.Sequence[Request], results: str, creates: bool
-) -> None:
-    """acls: in the order of the requests.
+def _change(connection: Connection, acls: t.Sequence[Acl], *, creates: bool) -> None:
+    """Create or delete these ACLs.
 
     Raises NotAuthorized, or BrokerError for the first ACL that is refused, while the others are changed all the same, or if
     brokers do not show within SHOWN_SECONDS what takes access away.
     """
+    name, array, fields, results, done = _CREATION if creates else _DELETION
+    rows = [dict(zip(fields, _values(acl), strict=True)) for acl in acls]
+    # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
+    lowest = 1 if creates and any(acl.pattern != "LITERAL" for acl in acls) else None
+    requests = [Request(name, {array: part}, lowest=lowest) for part in chunks(rows, ACLS_PER_REQUEST)]
 
     def change(client: AdminClient) -> None:
         rows = [row for answer in exchange(client, requests) for row in getattr(answer, results)]
@@ -125,7 +114,7 @@ def _change(
             raise_if_retriable(row.error_code)
             if row.error_code:
                 raise BrokerError(
-                    f"the ACL {acl} cannot be {'created' if creates else 'deleted'}",
+                    f"the ACL {acl} cannot be {done}",
                     cluster=str(connection),
                     why=(row.error_message or error_name(row.error_code)).rstrip("."),
                     remedy="remove the cause, and run again: what is done stays",
@@ -141,12 +130,17 @@ def _change(
         grants = creates and all(acl.permission == ALLOW for acl in acls)
         if not attempt_until(connection, shown, SHOWN_SECONDS) and not grants:
             raise BrokerError(
-                f"brokers do not show after {SHOWN_SECONDS:.0f} s that ACLs were {'created' if creates else 'deleted'}: "
-                f"{acls_text(acls)}",
+                f"brokers do not show after {SHOWN_SECONDS:.0f} s that ACLs were {done}: {acls_text(acls)}",
                 cluster=str(connection),
                 why="a broker lags, and goes by the ACLs from before",
                 remedy="check the controller and the brokers, and run again: what is done stays",
             )
+
+
+def _values(acl: Acl) -> tuple[int | str, ...]:
+    """Of the fields that requests have for an ACL."""
+    codes = (_CODES[acl.operation], _CODES[acl.permission])
+    return _CODES[acl.resource], acl.name, _CODES[acl.pattern], acl.principal, acl.host, *codes
 
 
 def _listed(client: AdminClient, connection: Connection, node: int | None) -> frozenset[Acl]:

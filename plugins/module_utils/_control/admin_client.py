@@ -9,8 +9,10 @@ private names below; tests on real brokers cover each. It never forgets a group'
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 import io
+import itertools
 import logging
 import math
 import struct
@@ -52,6 +54,7 @@ LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert
 logging.getLogger("kafka").addHandler(logging.NullHandler())
 logging.getLogger("kafka").propagate = False
 
+T = t.TypeVar("T")
 # What waits for the next client of a connection, by its name.
 _WAITING: dict[str, t.Callable[[], None]] = {}
 
@@ -351,6 +354,34 @@ def _builder(kind: t.Any) -> t.Callable[..., t.Any]:
         return kind(**fields)
 
     return build if rows else t.cast("t.Callable[..., t.Any]", kind)
+
+
+@dataclasses.dataclass(slots=True)
+class BrokerQuestion(t.Generic[T]):
+    """Requests, and what their answers come to, which may raise.
+
+    Questions that do not need each other's answers are asked together, and wait for one round trip.
+    """
+
+    requests: t.Sequence[Request]
+    read: t.Callable[[t.Sequence[t.Any]], T]
+    answers: t.Sequence[t.Any] = ()
+
+    def answer(self) -> T:
+        return self.read(self.answers)
+
+
+def ask_together(client: AdminClient, *questions: BrokerQuestion[t.Any]) -> None:
+    """Ask all of them in the time of one round trip. A broker answers them in this order, as if they were asked one by one."""
+    answers = iter(exchange(client, [request for question in questions for request in question.requests]))
+    for question in questions:
+        question.answers = list(itertools.islice(answers, len(question.requests)))
+
+
+def answer_to(client: AdminClient, question: BrokerQuestion[T]) -> T:
+    """The answer to a single one."""
+    ask_together(client, question)
+    return question.answer()
 
 
 def subscribed_topics(member_metadata: bytes) -> list[str]:

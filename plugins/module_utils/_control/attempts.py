@@ -12,8 +12,7 @@ from .._model.errors import ConnectionFailed, LoginEnded, MigrationError
 from .._model.open_clients import OpenClients
 from .._model.progress import paced, tell_wait
 from .admin_client import AdminClient, connect
-from .mutation_quota import HeldBack
-from .reasons import KafkaFailure, NotOffered, limits, may_pass, translated
+from .reasons import HeldBack, KafkaFailure, NotOffered, limits, may_pass, translated
 
 DEADLINE_SECONDS = 60.0
 SAY_EVERY = 5.0

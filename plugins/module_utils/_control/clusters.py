@@ -12,9 +12,8 @@ from .._model.connection import Connection
 from .._model.records import TopicPartition
 from .admin_client import AdminClient
 from .attempts import attempt
-from .error_codes import ErrorCode
 from .positions import served_bounds
-from .reasons import raise_if_it_passes
+from .reasons import ErrorCode, raise_if_it_passes
 from .topics import id_of, known_id, raise_for_topics, request_metadata
 
 

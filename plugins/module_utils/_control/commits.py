@@ -11,7 +11,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.documents import LONGEST_TEXT
-from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError
+from .._model.errors import BrokerError, ConnectionFailed, InvalidInput
 from .._model.group_state import Commits, CommittedOffset
 from .._model.grouping import chunks
 from .._model.progress import first_names
@@ -20,8 +20,7 @@ from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import DEADLINE_SECONDS, attempt
 from .coordinators import GROUPS_PER_REQUEST, find_coordinators, raise_for_groups
-from .error_codes import ErrorCode
-from .reasons import as_exception, error_name, passes
+from .reasons import ErrorCode, as_exception, error_name, passes
 from .topics import topic_rows
 
 Errors = dict[TopicPartition, str]
@@ -115,34 +114,29 @@ def _deleted(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str
 def check_possible(connection: Connection, wanted: t.Mapping[str, Commits]) -> None:
     """Raise InvalidInput for what Kafka's protocol cannot carry, or a broker would store although it makes no sense."""
     for group, commits in wanted.items():
-        _check(connection, group, commits)
-
-
-def _check(connection: Connection, group: str, commits: Commits) -> None:
-    if len(group.encode()) > LONGEST_TEXT:
-        raise InvalidInput(
-            f"a group's name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry",
-            cluster=str(connection),
-            group=f"{group[:50]}...",
-            remedy="give it a shorter name",
-        )
-    if not group:
-        raise InvalidInput(
-            "a group has no name, and the broker would create one",
-            cluster=str(connection),
-            remedy="remove its entries from the file, and run the same again",
-        )
-    for (topic, partition), commit in commits.items():
-        what = _impossible(topic, commit)
-        if what is not None:
+        if len(group.encode()) > LONGEST_TEXT:
             raise InvalidInput(
-                what,
+                f"a group's name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry",
                 cluster=str(connection),
-                group=group,
-                topic=topic[:LONGEST_TOPIC],
-                partition=partition,
-                remedy="correct it in the plan",
+                group=f"{group[:50]}...",
+                remedy="give it a shorter name",
             )
+        if not group:
+            raise InvalidInput(
+                "a group has no name, and the broker would create one",
+                cluster=str(connection),
+                remedy="remove its entries from the file, and run the same again",
+            )
+        for (topic, partition), commit in commits.items():
+            if what := _impossible(topic, commit):
+                raise InvalidInput(
+                    what,
+                    cluster=str(connection),
+                    group=group,
+                    topic=topic[:LONGEST_TOPIC],
+                    partition=partition,
+                    remedy="correct it in the plan",
+                )
 
 
 def _impossible(topic: str, commit: CommittedOffset) -> str | None:
@@ -214,18 +208,10 @@ def _until_settled(
     except (BrokerError, ConnectionFailed) as exc:
         if not sent:
             raise
-        _give_up(wanted, settled, exc)
+        # Others may have been stored already, so the error is said of the groups that it is about, and not raised.
+        why = Unanswered(f"REQUEST_TIMED_OUT: it may have been done or not ({exc})")
+        settled |= {group: dict.fromkeys(wanted[group], why) for group in wanted if group not in settled}
     return {group: settled[group] for group in wanted}
-
-
-def _give_up(
-    wanted: t.Mapping[str, t.Sequence[TopicPartition]], settled: dict[str, Errors], exc: MigrationError
-) -> None:
-    """Others may have been stored already, so the error is said of the groups that it is about, and not raised."""
-    for group, partitions in wanted.items():
-        settled.setdefault(
-            group, dict.fromkeys(partitions, Unanswered(f"REQUEST_TIMED_OUT: it may have been done or not ({exc})"))
-        )
 
 
 def _explained(group: str, codes: Codes, operation: str, is_unknown: bool = False) -> Errors:
@@ -244,16 +230,14 @@ def _explained(group: str, codes: Codes, operation: str, is_unknown: bool = Fals
 
 def _codes(asked: t.Iterable[TopicPartition], answer: t.Any) -> Codes:
     """Every partition that was asked for with its error code; one that the answer leaves out counts as failed."""
-    whole = _unless_gone(getattr(answer, "error_code", 0))
-    gone = getattr(answer, "error_code", 0) != whole
+    if of_group := getattr(answer, "error_code", 0):
+        return dict.fromkeys(asked, _unless_gone(of_group))
     codes = {
         TopicPartition(topic.name, row.partition_index): row.error_code
         for topic in answer.topics
         for row in topic.partitions
     }
-    return {
-        partition: 0 if gone else whole or codes.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR) for partition in asked
-    }
+    return {partition: codes.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR) for partition in asked}
 
 
 def _unless_gone(code: int) -> int:

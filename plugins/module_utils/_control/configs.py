@@ -14,8 +14,7 @@ from .._model.new_topics import is_same_value
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt, attempt_until
-from .error_codes import ErrorCode
-from .reasons import error_name, is_retriable, raise_if_retriable
+from .reasons import ErrorCode, error_name, is_retriable, raise_if_retriable
 from .topics import TOPIC_RESOURCE, broker_ids, describe_configs, raise_for_topics
 
 _BROKER_RESOURCE = 4  # the resource type of DescribeConfigs

@@ -11,24 +11,20 @@ from .._model.errors import NotAuthorized
 from .._model.grouping import chunks, values_by_key
 from .._model.progress import MANY_NAMED, first_names
 from .abilities import Ability
-from .admin_client import AdminClient, Request, can
-from .broker_questions import BrokerQuestion, answer_to
-from .error_codes import ErrorCode
-from .reasons import as_exception
+from .admin_client import AdminClient, BrokerQuestion, Request, answer_to, can
+from .reasons import ErrorCode, as_exception
 
 GROUPS_PER_REQUEST = 200
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
 
 
-def coordinators(client: AdminClient, connection: Connection, groups: t.Sequence[str]) -> dict[str, int]:
-    """The broker of each group. Raises NotAuthorized naming the groups that are denied."""
-    return known_coordinators(connection, find_coordinators(client, groups))
-
-
 def known_coordinators(
     connection: Connection, found: t.Mapping[str, tuple[int, int]], skip_denied: bool = False
 ) -> dict[str, int]:
-    """The same of what find_coordinators() has found. skip_denied leaves out the groups that are denied."""
+    """The broker of each group, of what find_coordinators() has found.
+
+    Raises NotAuthorized naming the groups that are denied; skip_denied leaves them out.
+    """
     if skip_denied:
         found = {
             group: coordinator

@@ -12,9 +12,8 @@ from .._model.errors import BrokerError
 from .._model.records import TopicPartition
 from .admin_client import AdminClient, Request, exchange
 from .attempts import attempt, attempt_until
-from .error_codes import ErrorCode
-from .mutation_quota import raise_if_held_back
 from .positions import partition_leaders
+from .reasons import ErrorCode, raise_if_held_back
 from .topics import broker_ids, raise_for_topics, request_metadata
 
 POLICY_SECONDS = 10.0

@@ -14,14 +14,21 @@ from .._model.errors import GroupBusy, NotAuthorized
 from .._model.group_state import UNKNOWN_STATE, GroupListing, GroupMember, GroupReading, open_text
 from .._model.records import TopicPartition
 from .abilities import Ability
-from .admin_client import AdminClient, Request, can, missing_part, subscribed_topics
+from .admin_client import (
+    AdminClient,
+    BrokerQuestion,
+    Request,
+    answer_to,
+    ask_together,
+    can,
+    missing_part,
+    subscribed_topics,
+)
 from .attempts import DEADLINE_SECONDS, attempt
-from .broker_questions import BrokerQuestion, answer_to, ask_together
-from .coordinators import by_node, coordinators, coordinators_of, known_coordinators
-from .error_codes import ErrorCode
+from .coordinators import by_node, coordinators_of, find_coordinators, known_coordinators
 from .offset_fetch import all_commits, first_commits
-from .open_transactions import named_transactions
-from .reasons import KafkaFailure, as_exception
+from .producers import named_transactions
+from .reasons import ErrorCode, KafkaFailure, as_exception
 from .topics import broker_ids
 
 SETTLE_SECONDS = 2.0
@@ -189,10 +196,12 @@ def _described(connection: Connection, groups: t.Collection[str]) -> dict[str, t
     """What coordinators tell of these groups."""
     if not groups:
         return {}
-    names = sorted(set(groups))
-    return attempt(
-        connection, lambda client: answer_to(client, _descriptions(client, coordinators(client, connection, names)))
-    )
+
+    def read(client: AdminClient) -> dict[str, t.Any]:
+        coordinators = known_coordinators(connection, find_coordinators(client, sorted(set(groups))))
+        return answer_to(client, _descriptions(client, coordinators))
+
+    return attempt(connection, read)
 
 
 def _subscribed(row: t.Any) -> frozenset[str] | None:

@@ -10,11 +10,9 @@ from .._model.connection import Connection
 from .._model.group_state import Commits, CommittedOffset
 from .._model.records import TopicPartition
 from .abilities import Ability
-from .admin_client import AdminClient, Request, can
-from .broker_questions import BrokerQuestion
+from .admin_client import AdminClient, BrokerQuestion, Request, can
 from .coordinators import by_node, raise_for_groups
-from .error_codes import ErrorCode
-from .reasons import as_exception
+from .reasons import ErrorCode, as_exception
 from .topics import topic_rows
 
 _METADATA, _SINCE_KAFKA_1_0 = 3, 5  # the key of the request, and the version that came with it
@@ -70,18 +68,21 @@ def _question(
 
     lowest: the version that a request for a single group needs.
     """
+
+    def asked(group: str) -> dict[str, t.Any]:
+        return {"group_id": group, "topics": topics(group)}
+
+    stably = {"require_stable": stable}
     if can(client, Ability.MANY_GROUPS):
-        many = [
-            ({"groups": [{"group_id": group, "topics": topics(group)} for group in groups]}, node)
-            for node, groups in by_node(coordinators)
-        ]
         return BrokerQuestion(
-            [Request("OffsetFetch", {**fields, "require_stable": stable}, node, 8, 8) for fields, node in many],
+            [
+                Request("OffsetFetch", {"groups": list(map(asked, groups)), **stably}, node, 8, 8)
+                for node, groups in by_node(coordinators)
+            ],
             lambda answers: read([(row.group_id, row) for answer in answers for row in answer.groups]),
         )
-    single = [({"group_id": group, "topics": topics(group)}, node) for group, node in coordinators.items()]
     return BrokerQuestion(
-        [Request("OffsetFetch", {**fields, "require_stable": stable}, node, lowest, 7) for fields, node in single],
+        [Request("OffsetFetch", {**asked(group), **stably}, node, lowest, 7) for group, node in coordinators.items()],
         lambda answers: read(list(zip(coordinators, answers, strict=True))),
     )
 

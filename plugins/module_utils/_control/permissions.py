@@ -17,8 +17,7 @@ from .abilities import Ability, KnownSince, not_told_notes
 from .admin_client import AdminClient, Request, can, exchange, missing_part
 from .attempts import attempt
 from .coordinators import by_node, find_coordinators
-from .error_codes import ErrorCode
-from .reasons import raise_if_retriable
+from .reasons import ErrorCode, raise_if_retriable
 from .topics import request_metadata
 
 # Codes in authorized_operations: those of org.apache.kafka.common.acl.AclOperation.

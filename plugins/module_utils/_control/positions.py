@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import collections
+import math
 import typing as t
 import weakref
 from time import monotonic
@@ -16,13 +18,13 @@ from .._model.records import NO_TIMESTAMP, TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
-from .error_codes import ErrorCode
-from .reasons import IncompleteAnswer, as_exception, error_name, passes, raise_if_it_passes
+from .reasons import ErrorCode, IncompleteAnswer, as_exception, error_name, passes, raise_if_it_passes
 from .topics import id_of, raise_for_topics, request_metadata, topic_rows
 
 # Special timestamps and isolation levels of the ListOffsets request.
 LATEST, EARLIEST, LATEST_TIME = -1, -2, -3
 UNCOMMITTED, COMMITTED = 0, 1
+_BOUNDS = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))  # the fields of Bounds
 
 Query = tuple[TopicPartition, int, int]  # partition, timestamp, isolation level
 
@@ -57,10 +59,9 @@ def partition_bounds(connection: Connection, partitions: t.Collection[TopicParti
 
     Raises NotFound or NotAuthorized naming the topics and partitions concerned.
     """
-    kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
     wanted = sorted(set(partitions))
-    rows = _look_up(connection, [(each, time, level) for time, level in kinds for each in wanted])
-    return {each: Bounds(*(rows[(each, time, level)].offset for time, level in kinds)) for each in wanted}
+    rows = _look_up(connection, [(each, *kind) for kind in _BOUNDS for each in wanted])
+    return {each: Bounds(*(rows[(each, *kind)].offset for kind in _BOUNDS)) for each in wanted}
 
 
 def log_ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
@@ -96,13 +97,12 @@ def served_bounds(
     client: AdminClient, described: t.Any, wanted: t.Container[TopicPartition]
 ) -> dict[TopicPartition, Bounds]:
     """The bounds of those of these partitions that leaders serve now. described: the answer of request_metadata()."""
-    kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
     told = _leaders_of(client, described)
     leaders = {each: leader for each, leader in told.items() if each in wanted and leader >= 0}
-    queries = [(each, time, level) for time, level in kinds for each in sorted(leaders)]
+    queries = [(each, *kind) for kind in _BOUNDS for each in sorted(leaders)]
     offsets = {query: row.offset for query, row in _answered(client, queries, leaders) if not row.error_code}
-    whole = [each for each in sorted(leaders) if all((each, *kind) in offsets for kind in kinds)]
-    return {each: Bounds(*(offsets[(each, *kind)] for kind in kinds)) for each in whole}
+    whole = [each for each in sorted(leaders) if all((each, *kind) in offsets for kind in _BOUNDS)]
+    return {each: Bounds(*(offsets[(each, *kind)] for kind in _BOUNDS)) for each in whole}
 
 
 def lookup_all_times(
@@ -266,7 +266,7 @@ def partition_leaders(
 
 
 def _leaders_of(client: AdminClient, described: t.Any) -> dict[TopicPartition, int]:
-    """What an answer of request_metadata() tells of leaders, for _known_leaders(), too. -1: there is none now."""
+    """What an answer of request_metadata() tells of leaders, for _leaders(), too. -1: there is none now."""
     leaders = {
         TopicPartition(topic.name, partition.partition_index): partition.leader_id
         for topic in described.topics
@@ -279,17 +279,12 @@ def _leaders_of(client: AdminClient, described: t.Any) -> dict[TopicPartition, i
 def _leaders(
     client: AdminClient, connection: Connection, wanted: t.Collection[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """As partition_leaders(), of a moment ago if they are known."""
-    topics = sorted({partition.topic for partition in wanted})
-    return _known_leaders(client, wanted) or partition_leaders(client, connection, topics, wanted)
-
-
-def _known_leaders(client: AdminClient, wanted: t.Collection[TopicPartition]) -> dict[TopicPartition, int] | None:
-    """What this client was told of leaders a moment ago, if that is all that is wanted."""
-    known = _KNOWN.get(client)
-    if known is None or monotonic() > known.since + _FRESH_SECONDS:
-        return None
-    return known.by_partition if all(known.by_partition.get(each, -1) >= 0 for each in wanted) else None
+    """As partition_leaders(); what this client was told a moment ago, if that has a leader of all that is wanted."""
+    known = _KNOWN.get(client, _Leaders(-math.inf, {}))
+    is_fresh = monotonic() <= known.since + _FRESH_SECONDS
+    if is_fresh and all(known.by_partition.get(each, -1) >= 0 for each in wanted):
+        return known.by_partition
+    return partition_leaders(client, connection, sorted({partition.topic for partition in wanted}), wanted)
 
 
 def _rounds(
@@ -297,20 +292,15 @@ def _rounds(
 ) -> list[tuple[int, int, dict[TopicPartition, int]]]:
     """(leader, isolation level, timestamp by partition): a request may name a partition only once."""
     rounds: dict[tuple[int, int], list[dict[TopicPartition, int]]] = {}
-    depth: dict[tuple[TopicPartition, int], int] = {}
+    asked: collections.Counter[tuple[TopicPartition, int]] = collections.Counter()
     for partition, time, level in dict.fromkeys(queries):
         batches = rounds.setdefault((leaders[partition], level), [])
-        number = _next_number(depth, partition, level)
-        while len(batches) <= number:
+        number = asked[partition, level]
+        asked[partition, level] += 1
+        if number == len(batches):
             batches.append({})
         batches[number][partition] = time
     return [(leader, level, batch) for (leader, level), batches in rounds.items() for batch in batches]
-
-
-def _next_number(depth: dict[tuple[TopicPartition, int], int], partition: TopicPartition, level: int) -> int:
-    number = depth.get((partition, level), 0)
-    depth[(partition, level)] = number + 1
-    return number
 
 
 def _request(leader: int, level: int, times: t.Mapping[TopicPartition, int]) -> Request:

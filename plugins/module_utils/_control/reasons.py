@@ -4,18 +4,43 @@
 
 from __future__ import annotations
 
+import enum
 import re
 import typing as t
 
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
 from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
 from .abilities import needed
-from .error_codes import ErrorCode
 from .kafka_library import errors
 
 KafkaFailure = errors.KafkaError
 NotOffered = errors.UnsupportedVersionError
 IncompleteAnswer = errors.CorrelationIdError  # retriable
+
+
+class ErrorCode(enum.IntEnum):
+    """Those that something is decided by, by Kafka's names. 0 is no error.
+
+    Source: https://kafka.apache.org/protocol#protocol_error_codes
+    """
+
+    UNKNOWN_SERVER_ERROR = -1
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    LEADER_NOT_AVAILABLE = 5
+    COORDINATOR_LOAD_IN_PROGRESS = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    TOPIC_AUTHORIZATION_FAILED = 29
+    GROUP_AUTHORIZATION_FAILED = 30
+    CLUSTER_AUTHORIZATION_FAILED = 31
+    TOPIC_ALREADY_EXISTS = 36
+    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+    POLICY_VIOLATION = 44
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+    SECURITY_DISABLED = 54
+    GROUP_ID_NOT_FOUND = 69
+    UNSTABLE_OFFSET_COMMIT = 88
+    THROTTLING_QUOTA_EXCEEDED = 89
+    UNKNOWN_TOPIC_ID = 100
 
 
 class _Row(t.NamedTuple):
@@ -275,3 +300,39 @@ def _named(exc: KafkaFailure) -> str:
 
 def _name(error: type[KafkaFailure]) -> str:
     return str(getattr(error, "message", None) or error.__name__)
+
+
+class HeldBack(Exception):
+    """A quota on changes of topics (KIP-599) has held back a part of what was asked; everything else has been answered.
+
+    first: a topic that was held back. seconds: how long the broker wants to be left alone. progress: whether it has
+    taken anything.
+    """
+
+    def __init__(self, first: str, seconds: float, progress: bool) -> None:
+        super().__init__(first)
+        self.first, self.seconds, self.progress = first, seconds, progress
+
+    def told(self, connection: Connection) -> BrokerError:
+        """What a user is told when time is up."""
+        return BrokerError(
+            "a quota of the cluster, controller_mutation_rate, takes no more changes of topics",
+            cluster=str(connection),
+            topic=self.first,
+            why=f"the brokers ask to wait {self.seconds:.1f} s, and took nothing more after that",
+            remedy="raise controller_mutation_rate of this user or client id (kafka-configs --entity-type users or clients) "
+            "and run again: what was made stays, and only what is left is asked for",
+        )
+
+
+def not_held_back(rows: t.Sequence[t.Any], answer: t.Any) -> t.Iterator[t.Any]:
+    """Those of the rows of an answer that the quota has let pass. HeldBack is raised after them."""
+    yield from (row for row in rows if row.error_code != ErrorCode.THROTTLING_QUOTA_EXCEEDED)
+    raise_if_held_back({row.name: row.error_code for row in rows}, answer)
+
+
+def raise_if_held_back(codes: t.Mapping[str, int], answer: t.Any) -> None:
+    """Raise HeldBack where an answer has this error for a topic; codes: by topic."""
+    held = [name for name, code in codes.items() if code == ErrorCode.THROTTLING_QUOTA_EXCEEDED]
+    if held:
+        raise HeldBack(held[0], answer.throttle_time_ms / 1000, len(held) < len(codes))

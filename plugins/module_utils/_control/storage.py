@@ -13,8 +13,7 @@ from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
-from .error_codes import ErrorCode
-from .reasons import raise_if_retriable
+from .reasons import ErrorCode, raise_if_retriable
 from .topics import broker_ids, raise_for_topics, request_metadata, topic_rows
 
 

@@ -1,21 +1,47 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Adds partitions, and asks brokers what they would say to changes of topics: requests that only validate change nothing."""
+"""Makes topics and adds partitions, waits until brokers serve them, and asks brokers what they would say to such changes."""
 
 from __future__ import annotations
 
+import itertools
+import operator
+import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError
+from .._model.errors import BrokerError, ConnectionFailed
 from .._model.new_topics import NewTopic
+from .._model.progress import counted
 from .admin_client import AdminClient, Request, exchange
 from .attempts import attempt
-from .configs import TopicConfigs, alteration_rows, configs_of
-from .creation import await_leaders, batches, creation_rows
-from .mutation_quota import not_held_back
-from .reasons import as_exception, error_name, passes
-from .topics import describe_topics, request_metadata
+from .configs import TopicConfigs, alteration_rows, configs_of, raise_for_changes
+from .positions import unserved
+from .reasons import ErrorCode, HeldBack, as_exception, error_name, not_held_back, passes
+from .topics import broker_ids, describe_topics, known_id, raise_for_topics, request_metadata
+
+# A KRaft controller takes at most 10,000 records in one go, one for each setting and partition. Fewer at once let the
+# slower ones with ZooKeeper answer in time.
+PARTITIONS_PER_REQUEST = 2000
+LEADER_SECONDS = 30.0
+_DISKS = (
+    "look at the brokers' own logs: a broker whose disk is full or read-only can create no partitions, and may stop. Run "
+    "again when all brokers are up"
+)
+
+T = t.TypeVar("T")
+_Wanted = t.TypeVar("_Wanted")  # of a topic
+
+
+class Creation(t.NamedTuple):
+    """What became of topics that were to be made.
+
+    made: the ids of those that this call has made, None where brokers give none (before 2.8). found: those that were there
+    before. Of any other one that is there, nobody knows who has made it, because the answer to the first request was lost.
+    """
+
+    made: dict[str, str | None]
+    found: frozenset[str]
 
 
 class Refusal(t.NamedTuple):
@@ -36,13 +62,124 @@ class Trial(t.NamedTuple):
     replicas: dict[str, int]
 
 
+def create_topics(
+    connection: Connection, topics: t.Mapping[str, NewTopic], note: t.Callable[[Creation], None] | None = None
+) -> Creation:
+    """Make these topics; one that is there already is left as it is. Returns when each partition has a leader.
+
+    note: is told what has become of them as soon as brokers have answered, also before an error is raised, and again whenever a
+    quota has held some back. Raises NotAuthorized
+    naming the topics without ACL TOPIC CREATE, or BrokerError for the first topic that is refused, or that gets no leader; the
+    others are made all the same.
+    """
+    made: dict[str, str | None] = {}
+    existing: set[str] = set()
+    asked: set[str] = set()
+
+    def tell() -> Creation:
+        creation = Creation(dict(made), frozenset(existing))
+        if note is not None and (made or existing):
+            note(creation)
+        return creation
+
+    def create(client: AdminClient) -> None:
+        left = {name: new for name, new in topics.items() if name not in made}
+        again = set(asked)
+        asked.update(left)
+        refused = {}
+        try:
+            for row in _creation_rows(client, connection, left, False):
+                if not row.error_code:
+                    made[row.name] = known_id(row)
+                elif row.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
+                    refused[row.name] = row
+                elif row.name not in again:
+                    existing.add(row.name)
+        except HeldBack:
+            asked.intersection_update(again)  # no answer was lost: what was held back was not made
+            tell()  # what follows may take minutes
+            raise
+        raise_for_changes(connection, refused, "CREATE", "the topic cannot be created")
+
+    if not topics:
+        return Creation({}, frozenset())
+    try:
+        attempt(connection, create)
+    finally:
+        creation = tell()
+    await_leaders(connection, dict.fromkeys(topics, 1))  # a topic that was there may have fewer than these
+    return creation
+
+
+def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
+    """Wait until every broker that is up knows a leader of each partition, and until the leaders serve them.
+
+    Brokers hear of leaders one after the other. counts: how many partitions each topic has at least; a broker that knows fewer
+    has not heard of them yet. Raises BrokerError for the first partition that none of this comes true of within LEADER_SECONDS.
+    """
+
+    def leaderless(client: AdminClient) -> tuple[str, int | None] | None:
+        for node in broker_ids(client):
+            described = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
+            for name, topic in described.items():
+                if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    return name, None
+            raise_for_topics(connection, {name: topic.error_code for name, topic in described.items()}, "DESCRIBE")
+            for name, topic in described.items():
+                led = {each.partition_index for each in topic.partitions if each.leader_id >= 0}
+                for partition in range(max(counts[name], len(topic.partitions))):
+                    if partition not in led:
+                        return name, partition
+        return None
+
+    def waiting(client: AdminClient) -> BrokerError | None:
+        """What is to be said if it stays so."""
+        lacking = leaderless(client)
+        if lacking is not None:
+            return BrokerError(
+                f"it has no leader after {LEADER_SECONDS:g} s",
+                cluster=str(connection),
+                topic=lacking[0],
+                partition=lacking[1],
+                remedy=f"check that the brokers which hold its replicas are up; {_DISKS}",
+            )
+        for partition, leader, error in unserved(client, connection, list(counts)):
+            return BrokerError(
+                f"its leader, broker {leader}, does not serve it after {LEADER_SECONDS:g} s",
+                cluster=str(connection),
+                why=error,
+                remedy=_DISKS,
+                **partition._asdict(),
+            )
+        return None
+
+    place, end = None, 0.0
+    while problem := _asked(connection, waiting, sorted(counts)):
+        if place != (problem.topic, problem.partition):  # thousands of partitions may take longer, one after the other
+            place, end = (problem.topic, problem.partition), time.monotonic() + LEADER_SECONDS
+        if time.monotonic() > end:
+            raise problem
+        time.sleep(0.1)
+
+
+def _asked(connection: Connection, operation: t.Callable[[AdminClient], T], names: t.Sequence[str]) -> T:
+    """As attempt(), for topics that were made or have grown: brokers that end then, end because of that."""
+    try:
+        return attempt(connection, operation)
+    except ConnectionFailed as exc:
+        more = f", and those of {counted(len(names) - 1, 'more topic')}" if len(names) > 1 else ""
+        raise ConnectionFailed(
+            f"its partitions were created{more}, but the brokers do not answer any more",
+            cluster=str(connection),
+            topic=names[0],
+            why=exc.why or exc.what,
+            remedy=_DISKS,
+        ) from exc
+
+
 def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Trial:
     """Ask whether these topics could be made."""
-
-    def ask(client: AdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
-        return creation_rows(client, connection, {name: topics[name] for name in names}, True)
-
-    rows = _answered(connection, topics, _name, ask)
+    rows = _answered(connection, topics, lambda client, left: _creation_rows(client, connection, left, True))
     known = {name: row for name, row in rows.items() if row.configs}
     return Trial(
         _refusals(rows),
@@ -54,19 +191,16 @@ def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Tr
 def try_settings(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> dict[str, Refusal]:
     """Ask whether these settings could be changed, as alter_topic_configs() would change them."""
 
-    def ask(client: AdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
-        yield from alteration_rows(client, {name: changes[name] for name in names}, True).values()
+    def ask(client: AdminClient, left: t.Mapping[str, t.Mapping[str, str | None]]) -> t.Iterable[t.Any]:
+        return alteration_rows(client, left, True).values()
 
-    return _refusals(_answered(connection, changes, lambda row: row.resource_name, ask))
+    return _refusals(_answered(connection, changes, ask, "resource_name"))
 
 
 def try_partitions(connection: Connection, counts: t.Mapping[str, int]) -> dict[str, Refusal]:
     """Ask whether topics could have so many partitions."""
-
-    def ask(client: AdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
-        return _growth_rows(client, connection, {name: counts[name] for name in names}, True)
-
-    return _refusals(_answered(connection, counts, _name, ask))
+    rows = _answered(connection, counts, lambda client, left: _growth_rows(client, connection, left, True))
+    return _refusals(rows)
 
 
 def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
@@ -75,12 +209,12 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
     Raises BrokerError for the first topic that is refused; the others grow all the same.
     """
 
-    def ask(client: AdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
-        has = {topic.name: len(topic.partitions) for topic in request_metadata(client, names).topics}
-        left = {name: counts[name] for name in names if has[name] < counts[name]}
-        return _growth_rows(client, connection, left, False)
+    def ask(client: AdminClient, left: t.Mapping[str, int]) -> t.Iterable[t.Any]:
+        has = {topic.name: len(topic.partitions) for topic in request_metadata(client, list(left)).topics}
+        lacking = {name: count for name, count in left.items() if has[name] < count}
+        return _growth_rows(client, connection, lacking, False)
 
-    refusals = _refusals(_answered(connection, counts, _name, ask))
+    refusals = _refusals(_answered(connection, counts, ask))
     # Where an answer was lost, the next try may have been refused because of what the first one has done.
     partitions = {name: topic.partitions for name, topic in describe_topics(connection, list(refusals)).items()}
     refusals = {name: refusal for name, refusal in refusals.items() if partitions.get(name, 0) < counts[name]}
@@ -98,19 +232,20 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
 
 def _answered(
     connection: Connection,
-    names: t.Collection[str],
-    name_of: t.Callable[[t.Any], str],
-    ask: t.Callable[[AdminClient, t.Sequence[str]], t.Iterator[t.Any]],
+    wanted: t.Mapping[str, _Wanted],
+    ask: t.Callable[[AdminClient, t.Mapping[str, _Wanted]], t.Iterable[t.Any]],
+    name: str = "name",
 ) -> dict[str, t.Any]:
     """What the brokers answer of each topic, as far as they say anything of it. Only what has no final answer is asked again.
 
-    name_of: of the topic of a row. ask: sends the requests for topics that are left.
+    ask: sends the requests for topics that are left, each with what is wanted of it. name: what rows call the topic's name.
     """
     rows: dict[str, t.Any] = {}
+    name_of = operator.attrgetter(name)
 
     def once(client: AdminClient) -> None:
         passing = None
-        for row in ask(client, [name for name in names if name not in rows]):
+        for row in ask(client, {topic: wanted[topic] for topic in wanted if topic not in rows}):
             if passes(row.error_code):
                 passing = passing or as_exception(row.error_code, name_of(row))
             else:
@@ -118,28 +253,61 @@ def _answered(
         if passing:
             raise passing
 
-    if names:
+    if wanted:
         attempt(connection, once)
     return rows
 
 
-def _name(row: t.Any) -> str:
-    return str(row.name)
+def _creation_rows(
+    client: AdminClient, connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool
+) -> t.Iterator[t.Any]:
+    """What the brokers answer of each topic that is to be made."""
+    rows = {
+        name: {
+            "name": name,
+            "num_partitions": new.partitions,
+            "replication_factor": new.replication_factor,
+            "assignments": [],
+            "configs": [{"name": key, "value": value} for key, value in new.configs.items()],
+        }
+        for name, new in topics.items()
+    }
+    sizes = {name: new.partitions + len(new.configs) + 1 for name, new in topics.items()}
+    request = Request("CreateTopics", {"validate_only": validate_only}, lowest=1)  # version 0 does not know that
+    return _told_by_controller(client, connection, request, "topics", rows, sizes)
 
 
 def _growth_rows(
     client: AdminClient, connection: Connection, counts: t.Mapping[str, int], validate_only: bool
 ) -> t.Iterator[t.Any]:
-    """What the brokers answer of each topic that is to grow; as creation_rows(), with HeldBack."""
+    """What the brokers answer of each topic that is to grow."""
+    rows = {name: {"name": name, "count": count, "assignments": None} for name, count in counts.items()}
+    request = Request("CreatePartitions", {"validate_only": validate_only})
+    return _told_by_controller(client, connection, request, "results", rows, counts)
+
+
+def _told_by_controller(
+    client: AdminClient,
+    connection: Connection,
+    request: Request,
+    results: str,
+    rows: t.Mapping[str, t.Mapping[str, t.Any]],
+    sizes: t.Mapping[str, int],
+) -> t.Iterator[t.Any]:
+    """What the brokers answer of each topic, one request after the other.
+
+    Those that a quota has held back are left out, and HeldBack is raised after the others. results: what the answer calls its
+    rows. rows, sizes: what is asked of each topic, and how many partitions and settings it is to get.
+    """
     controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
-    for names in batches(counts):
+    turns = [end // PARTITIONS_PER_REQUEST for end in itertools.accumulate(sizes.values())]
+    for _turn, pairs in itertools.groupby(zip(turns, sizes, strict=True), key=operator.itemgetter(0)):
         fields = {
-            "topics": [{"name": name, "count": counts[name], "assignments": None} for name in names],
+            "topics": [rows[name] for _number, name in pairs],
             "timeout_ms": int(connection.request_timeout * 1000),
-            "validate_only": validate_only,
         }
-        (answer,) = exchange(client, [Request("CreatePartitions", fields, controller)])
-        yield from not_held_back(answer.results, answer)
+        (answer,) = exchange(client, [request._replace(fields={**request.fields, **fields}, node=controller)])
+        yield from not_held_back(getattr(answer, results), answer)
 
 
 def _refusals(rows: t.Mapping[str, t.Any]) -> dict[str, Refusal]:

@@ -16,8 +16,7 @@ from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
-from .error_codes import ErrorCode
-from .reasons import as_exception, error_name, raise_if_it_passes
+from .reasons import ErrorCode, as_exception, error_name, raise_if_it_passes
 
 TOPIC_RESOURCE = 2  # the resource type of DescribeConfigs
 TOPICS_PER_REQUEST = 1000

@@ -13,8 +13,7 @@ import dataclasses
 import typing as t
 
 from .._control import configs, topic_changes, topics
-from .._control.creation import Creation, create_topics
-from .._control.topic_changes import Refusal, Trial
+from .._control.topic_changes import Creation, Refusal, Trial, create_topics
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind

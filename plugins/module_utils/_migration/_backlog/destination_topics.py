@@ -9,8 +9,8 @@ import typing as t
 
 from ..._control import storage, topics
 from ..._control.configs import TopicConfigs, topic_configs
-from ..._control.creation import Creation
 from ..._control.storage import TopicLayout
+from ..._control.topic_changes import Creation
 from ..._model.backlog import BacklogTopic, Suspended
 from ..._model.connection import Connection
 from ..._model.errors import NotFound, Refused

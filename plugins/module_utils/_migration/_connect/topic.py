@@ -9,8 +9,8 @@ import re
 import typing as t
 
 from ..._control import storage, topics
-from ..._control.creation import create_topics
 from ..._control.permissions import missing_topic_acls
+from ..._control.topic_changes import create_topics
 from ..._model import connect_offsets
 from ..._model.connection import Connection
 from ..._model.errors import DamagedRecord, Refused

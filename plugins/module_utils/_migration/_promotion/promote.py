@@ -10,8 +10,7 @@ import typing as t
 from ..._control import groups, positions, topics
 from ..._control.acl_requests import create_acls, delete_acls, list_acls
 from ..._control.configs import TopicConfigs, alter_topic_configs
-from ..._control.creation import Creation
-from ..._control.topic_changes import add_partitions
+from ..._control.topic_changes import Creation, add_partitions
 from ..._model.acls import Acl, acls_text
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connection import Connection

@@ -12,8 +12,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.abiliti
     not_told_notes,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import can, missing_part
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import KafkaFailure, may_pass
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import (
+    ErrorCode,
+    KafkaFailure,
+    may_pass,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 

@@ -6,8 +6,7 @@ import types
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import KafkaFailure
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode, KafkaFailure
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset

@@ -5,10 +5,10 @@ import uuid
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import creation
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topic_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Unserved
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, ConnectionFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
@@ -42,15 +42,15 @@ def answers(monkeypatch):
             except ConnectionFailed:
                 continue
 
-    monkeypatch.setattr(creation, "creation_rows", rows)
-    monkeypatch.setattr(creation, "attempt", attempt)
-    monkeypatch.setattr(creation, "await_leaders", lambda *_args: None)
+    monkeypatch.setattr(topic_changes, "_creation_rows", rows)
+    monkeypatch.setattr(topic_changes, "attempt", attempt)
+    monkeypatch.setattr(topic_changes, "await_leaders", lambda *_args: None)
 
     def create(*given):
         tries.extend(given)
         noted = []
         topics = dict.fromkeys(("a", "b"), NEW)
-        return lambda: creation.create_topics(NOWHERE, topics, noted.append), noted, asked
+        return lambda: topic_changes.create_topics(NOWHERE, topics, noted.append), noted, asked
 
     return create
 
@@ -80,7 +80,7 @@ def test_what_was_made_is_noted_though_it_gets_no_leader(answers, monkeypatch):
         raise BrokerError("it has no leader")
 
     create, noted, _asked = answers([row("a"), row("b")])
-    monkeypatch.setattr(creation, "await_leaders", no_leader)
+    monkeypatch.setattr(topic_changes, "await_leaders", no_leader)
     with pytest.raises(BrokerError, match="it has no leader"):
         create()
     assert noted == [Creation({"a": ID, "b": ID}, frozenset())]
@@ -101,23 +101,23 @@ def hearing_brokers(monkeypatch):
             topics=[types.SimpleNamespace(name=name, error_code=0, partitions=rows) for name in names]
         )
 
-    monkeypatch.setattr(creation, "attempt", lambda _connection, operation: operation(None))
-    monkeypatch.setattr(creation, "broker_ids", lambda _client: [1, 2])
-    monkeypatch.setattr(creation, "request_metadata", metadata)
-    monkeypatch.setattr(creation.time, "sleep", lambda _seconds: None)
-    monkeypatch.setattr(creation, "unserved", lambda *_args: [])
+    monkeypatch.setattr(topic_changes, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(topic_changes, "broker_ids", lambda _client: [1, 2])
+    monkeypatch.setattr(topic_changes, "request_metadata", metadata)
+    monkeypatch.setattr(topic_changes.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(topic_changes, "unserved", lambda *_args: [])
     return hears
 
 
 def test_every_broker_has_heard_of_what_was_added(hearing_brokers):
-    creation.await_leaders(NOWHERE, {"orders": 3})
+    topic_changes.await_leaders(NOWHERE, {"orders": 3})
     assert hearing_brokers == [[0, 1, 2]]
 
 
 def test_a_broker_that_never_hears_of_it_is_told(hearing_brokers, monkeypatch):
-    monkeypatch.setattr(creation, "LEADER_SECONDS", -1.0)
+    monkeypatch.setattr(topic_changes, "LEADER_SECONDS", -1.0)
     with pytest.raises(BrokerError, match="topic orders, partition 1: it has no leader"):
-        creation.await_leaders(NOWHERE, {"orders": 3})
+        topic_changes.await_leaders(NOWHERE, {"orders": 3})
 
 
 @pytest.fixture
@@ -131,10 +131,10 @@ def serving(hearing_brokers, monkeypatch):
         numbers = looks.pop(0) if len(looks) > 1 else looks[0]
         return [Unserved(TopicPartition("orders", number), 7, "KAFKA_STORAGE_ERROR") for number in numbers]
 
-    monkeypatch.setattr(creation, "unserved", unserved)
-    monkeypatch.setattr(creation, "LEADER_SECONDS", 1.5)
+    monkeypatch.setattr(topic_changes, "unserved", unserved)
+    monkeypatch.setattr(topic_changes, "LEADER_SECONDS", 1.5)
     monkeypatch.setattr(
-        creation, "time", types.SimpleNamespace(monotonic=lambda: clock[0], sleep=lambda _seconds: None)
+        topic_changes, "time", types.SimpleNamespace(monotonic=lambda: clock[0], sleep=lambda _seconds: None)
     )
     return looks
 
@@ -143,12 +143,12 @@ def test_a_leader_that_does_not_serve_its_partition_is_told(serving):
     serving.extend([[1, 2], [2]])
     why = "topic orders, partition 2: its leader, broker 7, does not serve it after 1.5 s: KAFKA_STORAGE_ERROR. Look at"
     with pytest.raises(BrokerError, match=why):
-        creation.await_leaders(NOWHERE, {"orders": 3})
+        topic_changes.await_leaders(NOWHERE, {"orders": 3})
 
 
 def test_partitions_that_come_one_after_the_other_have_time(serving):
     serving.extend([[0, 1, 2], [0, 1, 2], [1, 2], [1, 2], [2], [2], []])
-    creation.await_leaders(NOWHERE, {"orders": 3})
+    topic_changes.await_leaders(NOWHERE, {"orders": 3})
     assert serving == [[]]
 
 
@@ -156,10 +156,10 @@ def test_brokers_that_end_when_topics_are_made_are_told_with_the_topics(monkeypa
     def attempt(*_args):
         raise ConnectionFailed("cannot connect", cluster="x", why="connection refused", remedy="any")
 
-    monkeypatch.setattr(creation, "attempt", attempt)
+    monkeypatch.setattr(topic_changes, "attempt", attempt)
     why = (
         "topic a: its partitions were created, and those of 1 more topic, but the brokers do not answer any more: "
         "connection refused. Look at the brokers' own logs: a broker whose disk is full"
     )
     with pytest.raises(ConnectionFailed, match=f"^destination cluster 127.0.0.1:1, {why}"):
-        creation.await_leaders(NOWHERE, {"b": 1, "a": 1})
+        topic_changes.await_leaders(NOWHERE, {"b": 1, "a": 1})

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import attempts, deletion
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace as Row
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import broker_questions, groups, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, groups, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -32,7 +32,7 @@ class Brokers:
         self.offset_error = 0
         self.described = []  # how many groups each request describes
         monkeypatch.setattr(groups, "attempt", lambda _connection, operation: operation(self))
-        for module in (broker_questions, topics):
+        for module in (admin_client, topics):
             monkeypatch.setattr(module, "exchange", lambda _client, asked: [self.answer(each) for each in asked])
 
     def answer(self, request):

@@ -7,11 +7,10 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
     attempts,
-    creation,
     deletion,
     topic_changes,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
@@ -83,11 +82,10 @@ def controller(monkeypatch):
 
         monkeypatch.setattr(attempts, "connect", lambda _connection: types.SimpleNamespace(close=lambda: None))
         monkeypatch.setattr(attempts, "time", its)
-        for module in (creation, topic_changes, deletion):
+        for module in (topic_changes, deletion):
             monkeypatch.setattr(module, "exchange", exchange)
             monkeypatch.setattr(module, "request_metadata", metadata)
-        for module in (creation, topic_changes):
-            monkeypatch.setattr(module, "await_leaders", lambda *_arguments: None)
+        monkeypatch.setattr(topic_changes, "await_leaders", lambda *_arguments: None)
         monkeypatch.setattr(deletion, "broker_ids", lambda _client: [])
         return its
 
@@ -100,7 +98,7 @@ def wanted():
 
 CHANGES = {
     "asks": lambda: topic_changes.try_creation(DESTINATION, wanted()),
-    "creates": lambda: creation.create_topics(DESTINATION, wanted()),
+    "creates": lambda: topic_changes.create_topics(DESTINATION, wanted()),
     "asks whether topics may grow": lambda: topic_changes.try_partitions(DESTINATION, dict.fromkeys(NAMES, PARTITIONS)),
     "lets topics grow": lambda: topic_changes.add_partitions(DESTINATION, dict.fromkeys(NAMES, PARTITIONS)),
     "deletes": lambda: deletion.delete_topics(DESTINATION, {name: str(row(name, 0).topic_id) for name in NAMES}),
@@ -130,7 +128,7 @@ def test_what_others_have_made_meanwhile_is_not_taken_for_one_s_own(controller, 
 
     monkeypatch.setattr(quota, "answer", somebody_comes_between)
     noted = []
-    made = creation.create_topics(DESTINATION, wanted(), noted.append)
+    made = topic_changes.create_topics(DESTINATION, wanted(), noted.append)
     assert noted[-1] == made and 0 < len(noted[0].made) < 20  # so that a run that is killed knows what it has made
     assert made.found == {NAMES[-1]} and set(made.made) == set(NAMES[:-1])
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, permissions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 
 CONNECTION = Connection("destination", ("127.0.0.1:1",))

@@ -82,7 +82,6 @@ class Segments:
         monkeypatch.setattr(attempts, "connect", lambda _connection: io.StringIO())
         monkeypatch.setattr(positions, "can", lambda _client, ability: tells_latest and ability is Ability.LATEST_TIMES)
         monkeypatch.setattr(positions, "partition_leaders", lambda *_given: {WHERE: 1})
-        monkeypatch.setattr(positions, "_known_leaders", lambda *_given: None)
         monkeypatch.setattr(positions, "exchange", lambda _client, requests: [self._answer(each) for each in requests])
 
     def _answer(self, request):

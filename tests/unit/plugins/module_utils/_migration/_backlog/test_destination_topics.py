@@ -3,9 +3,8 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Creation, Refusal, Trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     destination_topics,

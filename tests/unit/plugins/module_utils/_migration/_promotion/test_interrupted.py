@@ -6,8 +6,7 @@ import dataclasses
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Creation, Refusal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
     promote,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.open_transactions import offsets_partition
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import offsets_partition
 
 
 @pytest.mark.parametrize(
