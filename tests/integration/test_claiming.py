@@ -52,10 +52,10 @@ class Contest:
     def claims(self, before_opening: Waits, before_claiming: t.Callable[[int], None]) -> list[t.Any]:
         """What each run claims, or why it does not. Both functions are told the run's number, and may wait."""
 
-        def opens(connection: t.Any, id_: str, *arguments: t.Any) -> Transactions:
-            number, at = int(connection is self.connections[1]), self.ids.index(id_)
+        def opens(keepers: t.Any, id_: str) -> Transactions:
+            number, at = int(keepers.destination is self.connections[1]), self.ids.index(id_)
             before_opening(number, at)
-            transactions = Transactions(connection, id_, *arguments)
+            transactions = Transactions(keepers, id_)
             with self._changed:
                 self.opened[number, at] += 1
                 self._changed.notify_all()

@@ -15,8 +15,7 @@ from .._model.copy_progress import Progress, Run, progress_commits, transactiona
 from .._model.errors import Fenced, Locked
 from .._model.grouping import values_by_key
 from .._model.records import TopicPartition
-from .copy_owner import check_owned, taken_over
-from .keepers import Keepers
+from .keepers import Keepers, taken_over
 from .transactions import Transactions
 
 KnownProgress: t.TypeAlias = "dict[TopicPartition, Progress | None]"
@@ -70,7 +69,7 @@ def claim(
     with contextlib.closing(Keepers(destination, groups)) as keepers:
         while True:
             try:
-                return _claimed(destination, name, groups, ranges, run, decide, keepers)
+                return _claimed(keepers, name, ranges, run, decide)
             except (Fenced, Locked) as exc:
                 tries += 1
                 if tries == _TRIES or not _goes_on(destination, groups[0], run, copied):
@@ -78,34 +77,27 @@ def claim(
                     raise lost from None
 
 
-def _claimed(
-    destination: Connection,
-    name: str,
-    groups: t.Sequence[str],
-    ranges: t.Sequence[BacklogRange],
-    run: Run,
-    decide: Decide,
-    keepers: Keepers,
-) -> Claimed | Lost:
+def _claimed(keepers: Keepers, name: str, ranges: t.Sequence[BacklogRange], run: Run, decide: Decide) -> Claimed | Lost:
     numbered = values_by_key((transactional_number(each.destination), each) for each in ranges)
+    opened = _taken(keepers, [transactional_id(name, number) for number in numbered])
     copied = [each for each in ranges if each.copies]
+    decision = decide(keepers.progress(copied))
+    if isinstance(decision, Lost):
+        return decision
+    progress = decision.progress
+    for backlog_range in copied:
+        claimed = progress[backlog_range.destination]
+        claimed.run, claimed.end, claimed.throttled = run, backlog_range.end, 0
+
+    def commit(transactions: Transactions, ranges_of_id: t.Sequence[BacklogRange]) -> None:
+        if own := [each for each in ranges_of_id if each.copies]:
+            with transactions.transaction():
+                transactions.commit(progress_commits(own, progress, len(keepers.consumers)))
+
     with ThreadPoolExecutor(max(1, len(numbered))) as pool:
-        ids = [transactional_id(name, at) for at in numbered]
-        opened = list(pool.map(lambda transactional_id: Transactions(destination, transactional_id, keepers, {}), ids))
-        decision = decide(keepers.progress(copied))
-        if isinstance(decision, Lost):
-            return decision
-        progress = decision.progress
-        for backlog_range in copied:
-            claimed = progress[backlog_range.destination]
-            claimed.run, claimed.end, claimed.throttled = run, backlog_range.end, 0
-        list(
-            pool.map(
-                lambda transactions, own: _commit(transactions, own, len(groups), progress), opened, numbered.values()
-            )
-        )
+        list(pool.map(commit, opened, numbered.values()))
     # A commit is answered before everybody sees what it holds; and a third run may have come between.
-    check_owned(destination, groups[0], run, keepers.progress(copied))
+    keepers.owned(run, copied)
     return decision
 
 
@@ -123,27 +115,19 @@ def _goes_on(destination: Connection, group: str, run: Run, ranges: t.Sequence[B
             ids = {each.id if each else None for each in named}
             if len(ids) == 1 and None not in ids and run.id not in ids:
                 return False
-            is_later = all(_later(run, each) for each in named if each and each.id != run.id)
+            is_later = all(
+                (run.started, run.id) > (each.started, each.id) for each in named if each and each.id != run.id
+            )
             if time.monotonic() > begin + _SETTLED_SECONDS + (0 if is_later else _PATIENCE_SECONDS):
                 return run.id in ids
             time.sleep(0.2)
 
 
-def _later(run: Run, other: Run) -> bool:
-    return (run.started, run.id) > (other.started, other.id)
-
-
 def fence(destination: Connection, ids: t.Sequence[str]) -> None:
     """Take these transactional ids over: nobody else can write under them any more, and their open transactions are aborted."""
-    keepers = Keepers(destination, [])
-    with ThreadPoolExecutor(max(1, len(ids))) as pool:
-        list(pool.map(lambda transactional_id: Transactions(destination, transactional_id, keepers, {}), ids))
+    _taken(Keepers(destination, []), ids)
 
 
-def _commit(
-    transactions: Transactions, ranges: t.Sequence[BacklogRange], groups: int, progress: dict[TopicPartition, Progress]
-) -> None:
-    copied = [each for each in ranges if each.copies]
-    if copied:
-        with transactions.transaction():
-            transactions.commit(progress_commits(copied, progress, groups))
+def _taken(keepers: Keepers, ids: t.Sequence[str]) -> list[Transactions]:
+    with ThreadPoolExecutor(max(1, len(ids))) as pool:  # each waits for its coordinator most of the time
+        return list(pool.map(lambda transactional_id: Transactions(keepers, transactional_id), ids))

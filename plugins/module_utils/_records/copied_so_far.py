@@ -8,6 +8,7 @@ The records from the copy's begin on are the source's, in order.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import typing as t
 
 from .._model.backlog import BacklogRange
@@ -102,26 +103,21 @@ def range_differences(
     others have written between are left out of account, unless `last`, and so every group that goes on at or after it, would
     skip them.
     """
+    start = max(start, planned.start)
     while True:
         try:
-            return _range_differences(source, destination, planned, start, end, last)
+            return _differences(source, destination, dataclasses.replace(planned, start=start), end, last)
         except LogChanged as exc:
-            before = max(start, planned.start)
-            start = refusals.later_start(source.connection, source.opened, planned.source, before, exc)
+            start = refusals.later_start(source.connection, source.opened, planned.source, start, exc)
 
 
-def _range_differences(
-    source: ClusterReader,
-    destination: ClusterReader,
-    planned: BacklogRange,
-    start: int,
-    end: int,
-    last: LastGroup | None,
+def _differences(
+    source: ClusterReader, destination: ClusterReader, planned: BacklogRange, end: int, last: LastGroup | None
 ) -> list[str]:
     others: set[bytes] = set()
     # The same up to the copy's last record: if it has written all of these, they are no doubles.
     unlike: set[bytes] = set()
-    originals = _records(source, planned.source, max(start, planned.start), planned.end)
+    originals = _records(source, planned.source, planned.start, planned.end)
     original = next(originals, None)
     between = _Between(planned, last)
     for copy in _records(destination, planned.destination, planned.begin, end):
@@ -142,7 +138,7 @@ def _range_differences(
     if others:
         again = [
             record.offset()
-            for record in _records(source, planned.source, max(start, planned.start), planned.end)
+            for record in _records(source, planned.source, planned.start, planned.end)
             if _fingerprint(_content(source, record, written=True)) in others
         ]
         if again:

@@ -15,8 +15,7 @@ from .._model.connection import Connection
 from .._model.copy_progress import Progress, Run, progress_commits, transactional_id
 from .._model.errors import Fenced
 from .._model.records import TopicPartition
-from .copy_owner import check_owned, taken_over
-from .keepers import Keepers
+from .keepers import Keepers, taken_over
 from .transactions import Transactions
 
 
@@ -46,15 +45,14 @@ class Job(t.NamedTuple):
 class Held:
     """A job, its transactional producer, and how far its ranges are, by destination partition."""
 
-    destination: Connection
     job: Job
     keepers: Keepers
     transactions: Transactions
     progress: dict[TopicPartition, Progress]
 
     def check_owned(self, ranges: t.Sequence[BacklogRange]) -> None:
-        """Raise as copy_owner.check_owned() where these ranges are this run's no longer."""
-        check_owned(self.destination, self.job.groups[0], self.job.run, self.keepers.progress(ranges))
+        """Raise as Keepers.owned() where these ranges are this run's no longer."""
+        self.keepers.owned(self.job.run, ranges)
 
     def commit(self, ranges: t.Sequence[BacklogRange]) -> None:
         """End the open transaction with the progress of these ranges."""
@@ -87,23 +85,23 @@ class Hold:
 def hold_ids(destination: Connection, jobs: t.Sequence[Job], settings: t.Mapping[str, t.Any]) -> t.Iterator[Hold]:
     """Take over from whoever has copied these jobs for the same run; nobody else can write them, or their progress, any more.
 
-    settings: librdkafka's properties for batches. Raises Locked and Refused as check_owned(): before anybody is fenced where
+    settings: librdkafka's properties for batches. Raises Locked and Refused as Keepers.owned(): before anybody is fenced where
     another run has the copy already.
     """
     first = jobs[0]
     ranges = [each for job in jobs for each in job.ranges]
 
     def take(job: Job) -> Held:
-        id_ = transactional_id(job.name, job.number)
-        return Held(destination, job, keepers, Transactions(destination, id_, keepers, settings), {})
+        transactions = Transactions(keepers, transactional_id(job.name, job.number), settings)
+        return Held(job, keepers, transactions, {})
 
     with contextlib.closing(Keepers(destination, first.groups[:1], stable=False)) as glance:
-        check_owned(destination, first.groups[0], first.run, glance.progress(ranges))
+        glance.owned(first.run, ranges)
     try:
         with contextlib.closing(Keepers(destination, first.groups)) as keepers:
             with ThreadPoolExecutor(len(jobs)) as pool:  # each waits for its coordinator most of the time
                 held = list(pool.map(take, jobs))
-            progress = check_owned(destination, first.groups[0], first.run, keepers.progress(ranges))
+            progress = keepers.owned(first.run, ranges)
             for held_job in held:
                 held_job.progress = {each.destination: progress[each.destination] for each in held_job.job.ranges}
             yield Hold(held)

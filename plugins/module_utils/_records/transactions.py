@@ -13,6 +13,7 @@ import contextlib
 import functools
 import math
 import time
+import types
 import typing as t
 
 from .._model.background import in_time
@@ -64,13 +65,14 @@ class Transactions:
     """One transactional producer, whose transactions commit to the groups of `keepers`. Not begun after opening."""
 
     def __init__(
-        self, destination: Connection, transactional_id: str, keepers: Keepers, settings: t.Mapping[str, t.Any]
+        self, keepers: Keepers, transactional_id: str, settings: t.Mapping[str, t.Any] = types.MappingProxyType({})
     ) -> None:
         """Take over from whoever has used this transactional id. Raises NotAuthorized, ConnectionFailed or BrokerError.
 
         settings: librdkafka's properties for batches.
         """
-        self._destination, self._keepers = destination, keepers
+        self._keepers = keepers
+        self._destination = destination = keepers.destination
         self._throttled = throttled = list[float]()  # seconds that quotas have made the open transaction wait
         configuration = producer_configuration(destination, settings)
         # Not a method: a producer that knows this object would not be closed with it.

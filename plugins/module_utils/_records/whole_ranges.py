@@ -8,14 +8,16 @@ import time
 import typing as t
 
 from .._model.connection import Connection
+from .._model.grouping import chunks
 from .._model.records import TopicPartition
 from . import refusals
 from .confluent_library import TopicPartition as Position
-from .consumer_client import Opened
+from .consumer_client import Opened, open_consumer
 from .scanning import Range
 
 READ_COMMITTED = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
 _TAKEN = 2000  # messages at a time
+_AT_A_TIME = 512  # partitions: a client holds what it has fetched ahead of each
 
 
 def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) -> t.Iterator[t.Any]:
@@ -54,3 +56,29 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
         elif (silent := time.monotonic() - fresh) > connection.request_timeout:
             waiting = [(partition, positions[partition]) for partition in sorted(left)]
             raise patience.stalled(waiting, silent)
+
+
+class RecordCount(t.NamedTuple):
+    """The records of a range. last: the offset of the last one, None where there is none."""
+
+    records: int = 0
+    last: int | None = None
+
+
+def count_records(
+    connection: Connection, ranges: t.Mapping[TopicPartition, tuple[int, int]]
+) -> dict[TopicPartition, RecordCount]:
+    """What a read_committed consumer sees at offsets [start, end) of each partition; end is the last stable offset at most.
+
+    Raises NotFound, NotAuthorized, ConnectionFailed or BrokerError.
+    """
+    counts = dict.fromkeys(ranges, RecordCount())
+    waiting = [Range(partition, start, end) for partition, (start, end) in ranges.items() if start < end]
+    if not waiting:
+        return counts
+    with open_consumer(connection, READ_COMMITTED) as opened:
+        for part in chunks(waiting, _AT_A_TIME):
+            for message in messages(connection, opened, part):
+                partition = TopicPartition(message.topic(), message.partition())
+                counts[partition] = RecordCount(counts[partition].records + 1, message.offset())
+    return counts

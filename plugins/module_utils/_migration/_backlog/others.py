@@ -20,7 +20,7 @@ from ..._model.progress import first_names, first_of
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition, every_partition
 from ..._model.visible_text import visible_name
-from ..._records.record_counts import RecordCount, count_records
+from ..._records.whole_ranges import RecordCount, count_records
 from .copy_state import read_progress
 
 _OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"

@@ -39,7 +39,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.whole_ranges import RecordCount
 from tests.support.identities import known_by_id
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")

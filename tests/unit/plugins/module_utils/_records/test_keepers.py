@@ -6,7 +6,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import copy_owner
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import keepers
 
 MINE, OTHER = (Run(name, f"host-{name}", 17, 1_700_000_000) for name in ("mine", "other"))
 DESTINATION = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
@@ -17,19 +17,17 @@ def reason(monkeypatch):
     """What a run is told when the progress names this one."""
 
     def ask(owner):
-        class Keepers:
-            def __init__(self, *_unused, **_options):
-                pass
+        class Keepers(keepers.Keepers):
+            def __init__(self, destination, groups, **_options):
+                super().__init__(destination, [])
+                self._groups = groups
 
             def progress(self, _ranges):
                 return {TopicPartition("orders", 0): Progress(5, run=owner)}
 
-            def close(self):
-                pass
-
-        monkeypatch.setattr(copy_owner, "Keepers", Keepers)
-        monkeypatch.setattr(copy_owner, "_NAMED_SECONDS", 0.1)
-        return copy_owner.taken_over(DESTINATION, "streamshift-copy-progress-0", MINE, [])
+        monkeypatch.setattr(keepers, "Keepers", Keepers)
+        monkeypatch.setattr(keepers, "_NAMED_SECONDS", 0.1)
+        return keepers.taken_over(DESTINATION, "streamshift-copy-progress-0", MINE, [])
 
     return ask
 
