@@ -146,30 +146,13 @@ def learn_partitions(connection: Connection, opened: Opened) -> None:
     opened.complaints.clear()  # of bootstrap servers that did not answer, while another did
 
 
-class _Reader(t.NamedTuple):
-    """What a consumer that may be used again depends on."""
-
-    connection: Connection
-    settings: tuple[tuple[str, t.Any], ...]
+# A consumer that may be used again depends on these: a connection and settings.
+_Key = tuple[Connection, tuple[tuple[str, t.Any], ...]]
+_READERS: OpenClients[_Key, Opened] = OpenClients(lambda opened: opened.consumer.close())
 
 
-def _reader(connection: Connection, settings: t.Mapping[str, t.Any]) -> _Reader:
-    return _Reader(connection, tuple(sorted(settings.items())))
-
-
-def _opened(reader: _Reader) -> Opened:
-    return _connecting(reader.connection, dict(reader.settings))
-
-
-def _begun(reader: _Reader) -> Opened:
-    opened = _opened(reader)
-    # There is no answer yet. Without a question it may begin to connect a second later.
-    with contextlib.suppress(KafkaException):
-        opened.consumer.list_topics(timeout=0)
-    return opened
-
-
-_READERS: OpenClients[_Reader, Opened] = OpenClients(lambda opened: opened.consumer.close())
+def _key(connection: Connection, settings: t.Mapping[str, t.Any]) -> _Key:
+    return connection, tuple(sorted(settings.items()))
 
 
 def expect_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> None:
@@ -178,14 +161,23 @@ def expect_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> 
     Only for a login that brokers have let in: librdkafka repeats one that they refuse until it is locked. What is wrong with
     it otherwise, open_consumer() says.
     """
+
+    def begin(_key: _Key) -> Opened:
+        opened = _connecting(connection, settings)
+        # There is no answer yet. Without a question it may begin to connect a second later.
+        with contextlib.suppress(KafkaException):
+            opened.consumer.list_topics(timeout=0)
+        return opened
+
     with contextlib.suppress(MigrationError):
-        _READERS.keep(_reader(connection, settings), _begun)
+        _READERS.keep(_key(connection, settings), begin)
 
 
 @contextlib.contextmanager
 def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> t.Iterator[Opened]:
     """A consumer as of connected(), which may have been used before, and is left to whoever comes next."""
-    with _READERS.lent(_reader(connection, settings), _opened) as (opened, _was_used):
+    key = _key(connection, settings)
+    with _READERS.lent(key, lambda _key: _connecting(connection, settings)) as (opened, _was_used):
         if time.monotonic() > opened.since + _FRESH_SECONDS:
             learn_partitions(connection, opened)
         opened.complaints.clear()  # of former uses

@@ -16,12 +16,11 @@ from .._model.match_on import FINGERPRINTED
 from .._model.records import NO_TIMESTAMP, Record, TopicPartition, record_of
 from . import refusals
 from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE
-from .confluent_library import TopicPartition as Position
-from .consumer_client import FEW_LOOKS, Opened, expect_consumer, open_consumer
+from .consumer_client import FEW_LOOKS, expect_consumer, open_consumer
 from .fingerprint import fingerprint
+from .scanning import Piece, PieceReader, ReadTask
 
 Span = tuple[int, int]  # offsets [start, end)
-_Place = tuple[str, int]  # of a message: equal to its TopicPartition, and made in half the time
 
 NEAR = 256  # records between two spans of a partition that are read along: a jump costs round trips
 # Bytes of a partition in one response. The first batch may be larger, those of other partitions not (KIP-74): with large
@@ -55,24 +54,22 @@ class RangeRead(t.NamedTuple):
 
 
 @dataclasses.dataclass(slots=True)
-class _RangeTask:
-    """One partition: the spans still to be read, the first of them at the moment, and what was found so far.
+class _RangeTask(ReadTask):
+    """One partition: the pieces still to be read, and what was found so far.
 
-    wanted: what the spans are read for, without what is read along between near ones.
+    wanted: what the pieces are read for, without what is read along between near spans.
     """
 
-    spans: collections.deque[Span]
-    wanted: collections.deque[Span]
-    position: int  # the next offset to be read
+    wanted: collections.deque[Span] = dataclasses.field(default_factory=collections.deque)
     records: list[Record] = dataclasses.field(default_factory=list)
 
     def take(self, message: t.Any, parts: t.Collection[str]) -> bool:
-        """Keep the record of a message, if it is wanted; -> is the span at its end?
+        """Keep the record of a message, if it is wanted; -> is the piece at its end?
 
-        A message beyond the span, because no record is at its end, is not kept: a later span that has it reads it again.
+        A message beyond the piece, because no record is at its end, is not kept: a later piece that has it reads it again.
         """
-        offset = message.offset()
-        if offset >= self.spans[0][1]:
+        offset, end = message.offset(), self.piece.end
+        if offset >= end:
             return True
         wanted = self.wanted
         while wanted and wanted[0][1] <= offset:
@@ -80,7 +77,7 @@ class _RangeTask:
         if wanted and wanted[0][0] <= offset:
             self.records.append(_record(message, parts))
         self.position = offset + 1
-        return bool(self.position == self.spans[0][1])
+        return bool(self.position == end)
 
 
 def read_ranges(
@@ -100,18 +97,19 @@ def read_ranges(
     """
     tasks = {}
     for partition, spans in ranges.items():
-        merged = _merged(spans, NEAR)
-        if merged:
-            tasks[partition] = _RangeTask(collections.deque(merged), collections.deque(_merged(spans)), merged[0][0])
+        pieces = collections.deque(Piece(0, partition, *span) for span in _merged(spans, NEAR))
+        if pieces:
+            first = pieces.popleft()
+            tasks[partition] = _RangeTask(first, first.start, pieces, collections.deque(_merged(spans)))
     covered = FINGERPRINTED if set(parts) == set(FINGERPRINTED) else tuple(parts)
     end = time.monotonic() + deadline
-    left: dict[_Place, _RangeTask] = dict(tasks.items())
+    left = dict(tasks)
     for size in _fetch_sizes(tasks.values()):
         if not left:
             break
         with open_consumer(connection, _settings(size, committed=committed)) as opened:
-            refusals.check_existence(connection, [*map(TopicPartition._make, left)], opened)
-            reader = _RangeReader(connection, opened, left, FETCHED_AT_A_TIME // size, covered)
+            refusals.check_existence(connection, left, opened)
+            reader = _RangeReader(connection, opened, left, covered, FETCHED_AT_A_TIME // size)
             _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
     records = {partition: task.records for partition, task in tasks.items()}
     return {partition: _as_asked(spans, records.get(partition, [])) for partition, spans in ranges.items()}
@@ -129,7 +127,7 @@ def _settings(size: int, *, committed: bool) -> dict[str, t.Any]:
 
 def _fetch_sizes(tasks: t.Collection[_RangeTask]) -> tuple[int, ...]:
     """Without the smallest one for spans that are long on the average."""
-    lengths = [end - start for task in tasks for start, end in task.spans]
+    lengths = [piece.end - piece.start for task in tasks for piece in (task.piece, *task.later)]
     return FETCH_SIZES[1:] if sum(lengths) >= LONG * len(lengths) > 0 else FETCH_SIZES
 
 
@@ -141,9 +139,9 @@ def _drain(reader: _RangeReader, patient: bool, end: float) -> None:
     fresh = time.monotonic()
     since: float | None = None  # of reader.waited, when the first message came: before, larger fetches would not help
     silence = SILENCE
-    heard: set[_Place] = set()
-    reader.go_on({})
-    while reader.left:
+    heard: set[TopicPartition] = set()
+    reader.go_on()
+    while reader.tasks:
         got = reader.step()
         now = time.monotonic()
         if got:
@@ -157,47 +155,35 @@ def _drain(reader: _RangeReader, patient: bool, end: float) -> None:
                 return
             since, heard = reader.waited, set()
         if now - fresh > reader.connection.request_timeout:
-            raise reader.patience.stalled(reader.positions(), now - fresh)
+            raise reader.stalled(now - fresh)
         if now > end:
-            raise refusals.unfinished(reader.connection, reader.positions())
+            raise refusals.unfinished(reader.connection, [(at, task.position) for at, task in reader.tasks.items()])
 
 
 @dataclasses.dataclass(slots=True)
-class _RangeReader:
-    """One consumer and the tasks that it has not finished."""
+class _RangeReader(PieceReader[_RangeTask]):
+    """Reads pieces that are short, and keeps what is wanted of them."""
 
-    connection: Connection
-    opened: Opened
-    left: dict[_Place, _RangeTask]
-    width: int  # partitions that are assigned at a time
-    parts: t.Collection[str]
-    assigned: int = 0
     waited: float = 0.0  # seconds, for brokers
     begun: float = 0.0  # what `waited` was when partitions that had waited began
-    waiting: collections.deque[_Place] = dataclasses.field(init=False)
-    patience: refusals.Patience = dataclasses.field(init=False)
 
-    def __post_init__(self) -> None:
-        self.patience = refusals.Patience(self.connection, self.opened)
-        self.waiting = collections.deque(self.left)
-
-    def step(self) -> set[_Place]:
-        """Take in what has come; -> the partitions of which something came that concerned a span."""
-        heard: set[_Place] = set()
-        ended: dict[_Place, _RangeTask] = {}
+    def step(self) -> set[TopicPartition]:
+        """Take in what has come; -> the partitions of which something came that concerned a piece."""
+        heard: set[TopicPartition] = set()
+        ended: dict[TopicPartition, _RangeTask] = {}
         # The first message is waited for, and what has come with it is there already.
         begun = time.monotonic()
         messages: list[t.Any] = self.opened.consumer.consume(1, 0.05)  # typed, every field of a message may be None
         self.waited += time.monotonic() - begun
         messages += self.opened.consumer.consume(2000, 0)
-        left = self.left
+        tasks = self.tasks
         for message in messages:
-            partition = message.topic(), message.partition()
-            task = left.get(partition)
+            partition: t.Any = (message.topic(), message.partition())  # equal to the key, and quicker to make
+            task = tasks.get(partition)
             if task is None or partition in ended:  # more than was asked for, or an error that concerns no partition
                 continue
             if message.error() is not None:
-                at_end = self.patience.is_end(TopicPartition(*partition), task.position, task.spans[0][1], message)
+                at_end = self.patience.is_end(TopicPartition(*partition), task.position, task.piece.end, message)
             else:
                 try:
                     at_end = task.take(message, self.parts)
@@ -207,40 +193,9 @@ class _RangeReader:
                 heard.add(partition)
             if at_end:
                 ended[partition] = task
-        if ended:
-            self.go_on(ended)
-        return heard
-
-    def go_on(self, ended: t.Mapping[_Place, _RangeTask]) -> None:
-        """On from spans that have ended to the next of their partitions, and to partitions that have waited.
-
-        Unassigning drops what was fetched beyond a span, in C.
-        """
-        if ended:
-            self.opened.consumer.incremental_unassign([Position(*partition) for partition in ended])
-            self.assigned -= len(ended)
-        begin = []
-        for partition, task in ended.items():
-            task.spans.popleft()
-            if task.spans:
-                task.position = task.spans[0][0]
-                begin.append(partition)
-            else:
-                del self.left[partition]
-        # Many at a time: those that begin one by one are fetched by twos and threes, and each fetch costs a round trip.
-        if self.waiting and self.assigned + len(begin) <= self.width // 4:
+        if ended and self.go_on(ended.values()):
             self.begun = self.waited
-            while self.waiting and self.assigned + len(begin) < self.width:
-                begin.append(self.waiting.popleft())
-        if begin:
-            self.opened.consumer.incremental_assign(
-                [Position(*partition, self.left[partition].position) for partition in begin]
-            )
-            self.assigned += len(begin)
-
-    def positions(self) -> list[tuple[_Place, int]]:
-        """What is not read to its end, and the next offset of each."""
-        return [(partition, task.position) for partition, task in self.left.items()]
+        return heard
 
 
 def _record(message: t.Any, parts: t.Collection[str]) -> Record:

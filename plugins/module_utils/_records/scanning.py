@@ -15,6 +15,7 @@ import time
 import typing as t
 
 from .._model.connection import Connection
+from .._model.errors import MigrationError
 from .._model.match_on import FINGERPRINTED
 from .._model.records import NO_TIMESTAMP, TopicPartition
 from . import refusals
@@ -97,19 +98,21 @@ def scan(
     the log begins after a start or ends before an end (of an open transaction's records too), or a partition is silent
     for request_timeout.
     """
-    tasks: dict[TopicPartition, _ScanTask] = {}
+    tasks: dict[TopicPartition, ReadTask] = {}
     longest = 0
     for piece in pieces:
         longest = max(longest, piece.end - piece.start)
-        if piece.end > piece.start:
-            tasks.setdefault(piece.partition, _ScanTask(piece, piece.start)).later.append(piece)
+        if piece.end > piece.start and piece.partition in tasks:
+            tasks[piece.partition].later.append(piece)
+        elif piece.end > piece.start:
+            tasks[piece.partition] = ReadTask(piece, piece.start)
     if not tasks:
         return
     with open_consumer(connection, _settings(longest, committed=committed)) as opened:
         refusals.check_existence(connection, tasks, opened)
         every_part = set(parts) == set(FINGERPRINTED)
         width = _SMALL_WIDTH if longest < _SHORT else _WIDTH
-        yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts, width).rows()
+        yield from _Scan(connection, opened, tasks, FINGERPRINTED if every_part else parts, width).rows()
 
 
 def expect_scan(connection: Connection, longest: int) -> None:
@@ -131,40 +134,74 @@ def _settings(longest: int, *, committed: bool) -> dict[str, t.Any]:
 
 
 @dataclasses.dataclass(slots=True)
-class _ScanTask:
+class ReadTask:
     """A partition: the piece that is being read, the next offset, and later pieces."""
 
     piece: Piece
     position: int
     later: collections.deque[Piece] = dataclasses.field(default_factory=collections.deque)
 
-    def next_piece(self) -> bool:
-        """Turn to the next piece; -> is there one?"""
-        if not self.later:
-            return False
-        self.piece = self.later.popleft()
-        self.position = self.piece.start
-        return True
+
+_Task = t.TypeVar("_Task", bound=ReadTask)
 
 
 @dataclasses.dataclass(slots=True)
-class _RangeScan:
+class PieceReader(t.Generic[_Task]):
     """One consumer, and the partitions that it has not finished."""
 
     connection: Connection
     opened: Opened
-    tasks: dict[TopicPartition, _ScanTask]
+    tasks: dict[TopicPartition, _Task]
     parts: t.Collection[str]
     width: int  # partitions that are assigned at a time
+    waiting: collections.deque[TopicPartition] = dataclasses.field(init=False)
     patience: refusals.Patience = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         self.patience = refusals.Patience(self.connection, self.opened)
+        self.waiting = collections.deque(self.tasks)
+
+    @property
+    def assigned(self) -> int:
+        """How many partitions are read at the moment."""
+        return len(self.tasks) - len(self.waiting)
+
+    def go_on(self, ended: t.Collection[_Task] = ()) -> bool:
+        """On from pieces that have ended to the next of their partitions, and to partitions that have waited.
+
+        -> do partitions begin that have waited? Unassigning drops what was fetched beyond a piece, in C.
+        """
+        if ended:
+            self.opened.consumer.incremental_unassign([Position(*task.piece.partition) for task in ended])
+        begin = []
+        for task in ended:
+            if task.later:
+                task.piece = task.later.popleft()
+                task.position = task.piece.start
+                begin.append(task)
+            else:
+                del self.tasks[task.piece.partition]
+        # Many at a time: those that begin one by one are fetched by twos and threes, and each fetch costs a round trip.
+        others_begin = bool(self.waiting) and self.assigned <= self.width // 4
+        while others_begin and self.waiting and self.assigned < self.width:
+            begin.append(self.tasks[self.waiting.popleft()])
+        if begin:
+            self.opened.consumer.incremental_assign([Position(*task.piece.partition, task.position) for task in begin])
+        return others_begin
+
+    def stalled(self, seconds: float) -> MigrationError:
+        """Nothing has come of any partition for so long."""
+        return self.patience.stalled([(partition, task.position) for partition, task in self.tasks.items()], seconds)
+
+
+class _Scan(PieceReader[ReadTask]):
+    """Reads whole pieces."""
+
+    __slots__ = ()
 
     def rows(self) -> t.Iterator[Rows]:
         consume = self.opened.consumer.consume
-        waiting = collections.deque(self.tasks)
-        self._go_on([], waiting)
+        self.go_on()
         fresh = time.monotonic()
         while self.tasks:
             messages: list[t.Any] = consume(_TAKEN, 0.02)  # typed, every field of a message may be None
@@ -177,16 +214,15 @@ class _RangeScan:
                     if task is not None and self._take(task, of_topic, rows):
                         ended.append(task)
             if ended:
-                self._go_on(ended, waiting)
+                self.go_on(ended)
             if rows.offsets:
                 yield rows
             if ended or not all(map(Message.error, messages)):
                 fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
             elif (silent := time.monotonic() - fresh) > self.connection.request_timeout:
-                positions = [(partition, task.position) for partition, task in self.tasks.items()]
-                raise self.patience.stalled(positions, silent)
+                raise self.stalled(silent)
 
-    def _take(self, task: _ScanTask, messages: t.Iterable[t.Any], rows: Rows) -> bool:
+    def _take(self, task: ReadTask, messages: t.Iterable[t.Any], rows: Rows) -> bool:
         """Add messages of one partition to the rows; -> has its piece ended with them?"""
         _runs, offsets, timestamps, fingerprints, bares = rows
         end, parts = task.piece.end, self.parts
@@ -224,28 +260,8 @@ class _RangeScan:
         _close(rows, task, kind, begin)
         return task.position >= end
 
-    def _go_on(self, ended: t.Sequence[_ScanTask], waiting: collections.deque[TopicPartition]) -> None:
-        """On from pieces that have ended to the next of their partitions, and to partitions that have waited."""
-        if ended:
-            # Drops what was fetched beyond a piece, in C.
-            self.opened.consumer.incremental_unassign([Position(*task.piece.partition) for task in ended])
-        begin = []
-        for task in ended:
-            if task.next_piece():
-                begin.append(task)
-            else:
-                del self.tasks[task.piece.partition]
-        # Many at a time: those that begin one by one are fetched by twos and threes, and each fetch costs a round trip.
-        if len(self.tasks) - len(waiting) <= self.width // 4:
-            while waiting and len(self.tasks) - len(waiting) < self.width:
-                task = self.tasks[waiting.popleft()]
-                task.next_piece()
-                begin.append(task)
-        if begin:
-            self.opened.consumer.incremental_assign([Position(*task.piece.partition, task.position) for task in begin])
 
-
-def _close(rows: Rows, task: _ScanTask, kind: int | None, begin: int) -> None:
+def _close(rows: Rows, task: ReadTask, kind: int | None, begin: int) -> None:
     """End the run that has begun with row `begin`, all of one kind of timestamp."""
     length = len(rows.offsets) - begin
     if length:

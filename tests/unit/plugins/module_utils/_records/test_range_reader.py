@@ -1,6 +1,5 @@
 """Spans are read together and answered apart."""
 
-import collections
 import contextlib
 import itertools
 import types
@@ -15,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import range_reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import NEAR, _as_asked, _merged
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece
 
 PARTITIONS = [TopicPartition("orders", number) for number in range(100)]
 spans = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=8)
@@ -95,7 +95,7 @@ def test_every_record_is_read_once_whatever_has_no_record(asked, offsets):
     ("lengths", "first"), [((10, 20), 0), ((range_reader.LONG, range_reader.LONG), 1), ((range_reader.LONG, 10), 0)]
 )
 def test_long_spans_are_not_fetched_by_little(lengths, first):
-    tasks = [range_reader._RangeTask(collections.deque([(5, 5 + each)]), collections.deque(), 5) for each in lengths]
+    tasks = [range_reader._RangeTask(Piece(0, PARTITIONS[0], 5, 5 + each), 5) for each in lengths]
     assert range_reader._fetch_sizes(tasks) == range_reader.FETCH_SIZES[first:]
 
 
@@ -123,16 +123,16 @@ class TestPatience:
                     now[0] += seconds
                     self.waited += 0 if working else seconds
                     if not seconds:
-                        self.left.clear()
+                        self.tasks.clear()
                     return set(PARTITIONS[:answering])
 
             connection = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
             consumer = types.SimpleNamespace(incremental_assign=lambda positions: None)
             opened = types.SimpleNamespace(consumer=consumer, complaints=[])
-            left = {each: range_reader._RangeTask(None, None, 7) for each in PARTITIONS}
-            reader = Scripted(connection, opened, left, 512, ())
+            left = {each: range_reader._RangeTask(Piece(0, each, 7, 8), 7) for each in PARTITIONS}
+            reader = Scripted(connection, opened, left, (), 512)
             range_reader._drain(reader, patient, deadline)
-            return len(reader.left)
+            return len(reader.tasks)
 
         return play
 
