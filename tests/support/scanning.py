@@ -22,8 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import spark_options_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_job import Compared, compare, rebuild
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import Compared, compare, copy, rebuild
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession

@@ -128,6 +128,15 @@ def alike_contents(source: t.Sequence[Named[int]], copies: t.Sequence[Named[int]
     )
 
 
+def put_together(parts: t.Sequence[Alike]) -> Alike:
+    """The contents of all of these."""
+    return Alike(
+        [content for part in parts for content in part.contents],
+        all(part.kept_times for part in parts),
+        all(part.kept_headers for part in parts),
+    )
+
+
 def copies_of_aborted(
     aborted: t.Sequence[Record],
     known: t.Collection[Name],

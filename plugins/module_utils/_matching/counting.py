@@ -21,8 +21,7 @@ import typing as t
 
 from .._model.records import Record
 from .axis import Axis
-from .content import Content
-from .contents import Alike, Named, alike_contents, copies_of_aborted
+from .contents import Alike, Named, alike_contents, copies_of_aborted, put_together
 from .counted_contents import CountedContents, Once, Sides
 from .group_count import CountedPair, GroupCount, GroupPosition, count_group
 from .lost import Sighting, copies_of_lost
@@ -81,10 +80,10 @@ class Logs:
         lost: list[int] = []
         if timestamps and lossy:
             copies, lost = self._without_lost(source, copies)
-        once, contents, kept = self._told_apart(source, copies)
+        once, others = self._told_apart(source, copies)
         self._contents = CountedContents(
             sides,
-            contents,
+            others.contents,
             once=once,
             ages={place: copy.timestamp for _at, place, copy in copies.places()}
             if len(sides.destinations) > 1
@@ -92,7 +91,7 @@ class Logs:
             recurs=self._pair.recurs,
             aborted=self._copies_of_aborted(aborted, source, copies),
             lost=lost,
-            kept=kept,
+            kept=(others.kept_times, others.kept_headers),
         )
 
     def count(self, committed: t.Sequence[tuple[int, ...]], lost_until: int | None = None) -> list[GroupCount]:
@@ -116,8 +115,8 @@ class Logs:
         places = [place for at, place, copy in copies.places() if (at, copy.offset) in lost]
         return copies._replace(records=left), places
 
-    def _told_apart(self, source: LogSet, copies: LogSet) -> tuple[list[Once], list[Content], tuple[bool, bool]]:
-        """What occurs once on each side, with all that tells it apart; other contents; Facts.kept_times and kept_headers."""
+    def _told_apart(self, source: LogSet, copies: LogSet) -> tuple[list[Once], Alike]:
+        """What occurs once on each side, with all that tells it apart; other contents, with what all copies have kept."""
         originals, copies_by_family = self._by_family(source), self._by_family(copies)
         once: list[Once] = []
         others: list[Alike] = []
@@ -131,11 +130,9 @@ class Logs:
                     continue
             others.append(self._alike(records, family_copies))
         others += [self._alike([], family_copies) for family_copies in copies_by_family.values()]
-        kept_times = not any(is_stamped for *_pair_and_time, is_stamped in once) and all(
-            alike.kept_times for alike in others
-        )
-        contents = [content for alike in others for content in alike.contents]
-        return once, contents, (kept_times, all(alike.kept_headers for alike in others))
+        together = put_together(others)
+        kept_times = together.kept_times and not any(is_stamped for *_pair_and_time, is_stamped in once)
+        return once, together._replace(kept_times=kept_times)
 
     def _by_family(self, logs: LogSet) -> dict[Name, list[tuple[int, Record]]]:
         families: dict[Name, list[tuple[int, Record]]] = collections.defaultdict(list)

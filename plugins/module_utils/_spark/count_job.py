@@ -8,13 +8,12 @@ Each task counts the contents that it has, and the driver puts together what all
 from __future__ import annotations
 
 import bisect
-import json
 import typing as t
 
 from .._matching.counted_contents import Sides
 from .._matching.group_count import Ask, CountedPair, GroupCount, GroupPosition, Row, count_groups
 from . import worker_lost
-from .on_workers import texts_of
+from .on_workers import values_of
 from .worker_contents import counted_contents
 from .worker_packing import Layout
 
@@ -47,9 +46,7 @@ def count_wide(
     edges = seen_edges(contents, layout, lossy)
 
     def run(ask: Ask) -> t.Iterator[Row]:
-        return map(
-            json.loads, texts_of(contents, lambda batches: said(batches, layout, pairs, without_headers, edges, ask))
-        )
+        return values_of(contents, lambda batches: said(batches, layout, pairs, without_headers, edges, ask))
 
     return count_groups(pairs, positions, run)
 
@@ -84,19 +81,15 @@ def said(
     without_headers: bool,
     edges: worker_lost.Edges | None,
     ask: Ask,
-) -> list[str]:
-    """What one task has to say: a text for each row."""
-    return [
-        json.dumps(row)
-        for pair, contents in counted_contents(batches, layout, pairs, without_headers, edges)
-        for row in ask(pair, contents)
-    ]
+) -> t.Iterator[Row]:
+    """What one task has to say."""
+    for pair, contents in counted_contents(batches, layout, pairs, without_headers, edges):
+        yield from ask(pair, contents)
 
 
 def seen_edges(contents: DataFrame, layout: Layout, lossy: t.Collection[int]) -> list[int] | None:
     """The edges before which copies of lost records are left out, see worker_lost.edges_of(); None where there are none."""
     if not lossy or not layout.timestamps:
         return None
-
-    texts = texts_of(contents, lambda batches: worker_lost.seen(batches, layout))
-    return worker_lost.edges_of(texts, layout, lossy)
+    seen = values_of(contents, lambda batches: worker_lost.seen(batches, layout))
+    return worker_lost.edges_of(seen, layout, lossy)

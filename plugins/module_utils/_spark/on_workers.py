@@ -22,9 +22,9 @@ _Item = t.TypeVar("_Item")
 
 
 def on_workers(
-    spark: SparkSession, shares: t.Sequence[_Share], work: t.Callable[[_Share], t.Iterable[str]]
-) -> list[str]:
-    """Do each share of the work in a task of its own. -> the lines of all tasks.
+    spark: SparkSession, shares: t.Sequence[_Share], work: t.Callable[[_Share], t.Iterable[t.Any]]
+) -> list[t.Any]:
+    """Do each share of the work in a task of its own. -> what all tasks have said, see values_of().
 
     Spark tries a task that has failed again; open_session() gives errors their shape. What ends the whole run is no failure
     of the task, so that Spark does not try that again: Locked where another run has taken a copy over, Refused where
@@ -32,21 +32,21 @@ def on_workers(
     """
     sent = apart(spark, shares)
 
-    def work_on(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[str]:
+    def work_on(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[tuple[list[t.Any], str | None]]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield json.dumps(_worked(work, sent.value[number]))
+                yield _worked(work, sent.value[number])
 
     tasks = len(shares)
-    worked = [json.loads(text) for text in texts_of(spark.range(0, tasks, 1, max(1, tasks)), work_on)]
-    errors = [unpacked(ended) for _lines, ended in worked if ended is not None]
+    worked = list(values_of(spark.range(0, tasks, 1, max(1, tasks)), work_on))
+    errors = [unpacked(ended) for _said, ended in worked if ended is not None]
     if errors:
         raise next((each for each in errors if isinstance(each, Locked)), errors[0])
-    return [line for lines, _ended in worked for line in lines]
+    return [value for said, _ended in worked for value in said]
 
 
-def _worked(work: t.Callable[[_Share], t.Iterable[str]], share: _Share) -> tuple[list[str], str | None]:
-    """The lines, and what has ended the run."""
+def _worked(work: t.Callable[[_Share], t.Iterable[t.Any]], share: _Share) -> tuple[list[t.Any], str | None]:
+    """What is said, and what has ended the run."""
     try:
         return list(work(share)), None
     except (Locked, Refused) as exc:
@@ -66,13 +66,16 @@ def dealt(items: t.Sequence[_Item], weight: t.Callable[[_Item], int], tasks: int
     return made
 
 
-def texts_of(frame: DataFrame, say: t.Callable[[t.Iterator[pyarrow.RecordBatch]], t.Iterable[str]]) -> t.Iterator[str]:
-    """What the tasks of a frame have to say, each of its own batches, as texts."""
+def values_of(
+    frame: DataFrame, say: t.Callable[[t.Iterator[pyarrow.RecordBatch]], t.Iterable[t.Any]]
+) -> t.Iterator[t.Any]:
+    """What the tasks of a frame have to say, each of its own batches: values as JSON has them, and gives them back."""
 
     def of_task(batches: t.Iterator[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
 
-        yield pa.RecordBatch.from_arrays([pa.array(list(say(batches)), pa.string())], ["text"])
+        texts = [json.dumps(value) for value in say(batches)]
+        yield pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], ["text"])
 
     for batch in frame.mapInArrow(of_task, "text string").toArrow().to_batches():
-        yield from batch.column(0).to_pylist()
+        yield from map(json.loads, batch.column(0).to_pylist())

@@ -4,22 +4,33 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 from .._model.connection import Connection
+from .._model.errors import MigrationError
+from .._model.garbage import without_collecting
 from .._model.match_on import FINGERPRINTED
-from .._records.scanning import Range
-from .bins import bins
+from .._records.scanning import Piece, Range, Rows, scan
+from .failures import WorkerFailed
+from .on_workers import dealt
 from .shipping import apart, portable
-from .worker_reading import SCHEMA, read_batches
+from .worker_packing import SCANNED
 
 if t.TYPE_CHECKING:
     import pyarrow
 
     from .spark_library import DataFrame, SparkSession
 
+SCHEMA = ", ".join(f"{column} {kind}" for column, kind in SCANNED.items())
 # The session's property that tells how many tasks run at a time.
 CORES = "spark.streamshift.cores"
+# What the beginning of a range costs, told in records.
+_BEGINNING = 50
+# Fewer are not worth a task, whose beginning costs as much as reading some ten thousand records.
+_FEWEST = 50_000
+# More are lost when a task has to begin again.
+_MOST = 20_000_000
 
 
 def parallel_tasks(spark: SparkSession) -> int:
@@ -45,8 +56,8 @@ def scan_frame(
     with each: see kept(). An action fails as a whole with the errors of _records.scanning.scan(); open_session() gives them
     their shape.
     """
-    dealt = bins(ranges, parallel_tasks(spark))
-    portable_connection, pieces, covered = portable(connection), apart(spark, dealt), tuple(parts)
+    shares = bins(ranges, parallel_tasks(spark))
+    portable_connection, pieces, covered = portable(connection), apart(spark, shares), tuple(parts)
 
     def read_bins(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
@@ -56,4 +67,57 @@ def scan_frame(
             for rows in read_batches(portable_connection, pieces.value[number], covered, committed)
         )
 
-    return spark.range(0, len(dealt), 1, max(1, len(dealt))).mapInArrow(read_bins, schema)
+    return spark.range(0, len(shares), 1, max(1, len(shares))).mapInArrow(read_bins, schema)
+
+
+def bins(ranges: t.Sequence[Range], cores: int) -> list[list[Piece]]:
+    """The pieces that each task reads, the largest ranges dealt out first, each into the lightest bin.
+
+    cores: how many tasks run at a time; there are some times as many bins, unless there is little to read. A long range is cut
+    into several pieces, which stand in different bins. Empty ranges are left out.
+    """
+    wanted = [Piece(number, *each) for number, each in enumerate(ranges) if each.end > each.start]
+    weight = sum(map(_weight, wanted))
+    count = max(min(2 * cores, math.ceil(weight / _FEWEST)), math.ceil(weight / _MOST), 1)
+    largest = max(_FEWEST, math.ceil(weight / count))
+    return dealt([part for piece in wanted for part in _cut(piece, largest)], _weight, count)
+
+
+def _weight(piece: Piece) -> int:
+    return piece.end - piece.start + _BEGINNING
+
+
+def _cut(piece: Piece, largest: int) -> t.Iterator[Piece]:
+    parts = math.ceil((piece.end - piece.start) / largest)
+    size = math.ceil((piece.end - piece.start) / parts)
+    for start in range(piece.start, piece.end, size):
+        yield piece._replace(start=start, end=min(start + size, piece.end))
+
+
+def read_batches(
+    connection: Connection, pieces: t.Sequence[Piece], parts: t.Collection[str], committed: bool
+) -> t.Iterator[pyarrow.RecordBatch]:
+    """All records of the pieces, a batch for every handful of messages. parts, committed: of scanning.scan()."""
+    try:
+        with without_collecting():
+            for rows in scan(connection, pieces, parts=parts, committed=committed):
+                yield _batch(rows)
+    except MigrationError as exc:
+        raise WorkerFailed(exc) from None
+
+
+def _batch(rows: Rows) -> pyarrow.RecordBatch:
+    """The columns with exactly the types of the schema, which Spark insists on."""
+    import numpy as np
+    import pyarrow as pa
+
+    lengths = [run.length for run in rows.runs]
+    columns = [
+        pa.array(np.repeat([run.piece.number for run in rows.runs], lengths), pa.int32()),
+        pa.array(rows.offsets, pa.int64()),
+        pa.array(rows.timestamps, pa.int64()),
+        pa.array(np.repeat([run.log_append_time for run in rows.runs], lengths), pa.bool_()),
+        pa.array(rows.fingerprints, pa.binary()),
+        pa.array(rows.bare, pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, list(SCANNED))

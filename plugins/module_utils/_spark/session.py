@@ -22,10 +22,8 @@ from .._model.option_names import option_name
 from .._model.progress import Say, silent
 from .._model.spark import SparkOptions
 from . import spark_library, workers
-from .class_data import ClassData, class_data
-from .cluster_manager import check_cluster_manager
 from .failures import cause_of
-from .java import VECTOR, Java, find_java
+from .java import VECTOR, ClassData, Java, class_data, find_java
 from .scan_job import CORES
 from .shipping import check_archives, code_archive
 from .surroundings import (
@@ -118,7 +116,7 @@ def absence(options: SparkOptions) -> str | None:
 def _driver_java(options: SparkOptions) -> Java:
     """The Java for a driver of this machine's own. Raises InvalidInput where that one could not begin."""
     spark_library.check_home()
-    check_cluster_manager(options)
+    spark_library.check_cluster_manager(options)
     return find_java(options)
 
 

@@ -22,6 +22,8 @@ from pathlib import Path
 from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.missing import SPARK, stand_ins, unmet
+from .._model.option_names import option_name
+from .._model.spark import SparkOptions
 
 if t.TYPE_CHECKING:
     from py4j.protocol import Py4JError
@@ -29,6 +31,10 @@ if t.TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
 
+_YARN_FOUND_BY = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+_DEFAULTS_FOUND_BY = ("SPARK_CONF_DIR", "SPARK_HOME")
+_IMAGE = "spark.kubernetes.container.image"
+_IMAGES = frozenset({_IMAGE, "spark.kubernetes.executor.container.image"})
 HOMES = {
     "Py4JError": "py4j.protocol",
     "PySparkException": "pyspark.errors",
@@ -92,3 +98,32 @@ def check_home() -> None:
         remedy=f"set it in environment of the play or task to the directory of Spark {wanted}, or to an empty text",
         kind=FailureKind.REQUIREMENT_MISSING,
     )
+
+
+def check_cluster_manager(options: SparkOptions) -> None:
+    """Raise InvalidInput where YARN cannot be found, or where Kubernetes has no image to run."""
+    if options.master == "yarn":
+        _check_yarn(options)
+    # An image may be named in spark-defaults.conf, too.
+    if options.master.startswith("k8s:") and not (
+        _IMAGES & options.conf.keys() or any(map(os.getenv, _DEFAULTS_FOUND_BY))
+    ):
+        raise InvalidInput(
+            f"{_IMAGE} is not set",
+            cluster=str(options),
+            why="Kubernetes runs Spark's executors in an image",
+            remedy=f"set it in conf of {option_name('spark')} to an image of this Spark version",
+            kind=FailureKind.REQUIREMENT_MISSING,
+        )
+
+
+def _check_yarn(options: SparkOptions) -> None:
+    directories = [os.environ[name] for name in _YARN_FOUND_BY if os.environ.get(name)]
+    if not any(map(os.path.isdir, directories)):
+        raise InvalidInput(
+            f"HADOOP_CONF_DIR is {directories[0] + ', which is no directory' if directories else 'not set'}",
+            cluster=str(options),
+            why="it has to name the directory of YARN's configuration",
+            remedy="set it in environment of the play or task, to the directory that has yarn-site.xml",
+            kind=FailureKind.REQUIREMENT_MISSING,
+        )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import json
 import typing as t
 
 from .._comparing.claims import SingleContent, Windows, pair_runs
@@ -16,7 +15,7 @@ from .._comparing.sums import NUMBERS, Counts, Spot, ToolProgress, furthest, tot
 from .._matching.axis import Axis
 from .._model.match_on import MatchOn
 from . import worker_packing
-from .on_workers import texts_of
+from .on_workers import values_of
 from .worker_contents import PairRows, headers_differ, rows_by_pair
 from .worker_lost import Edges, left_in
 from .worker_packing import Layout
@@ -62,7 +61,7 @@ def count_claims(
 
     frame: as contents.read_contents() makes it, kept. edges: see worker_lost.edges_of().
     """
-    return summed_claims(texts_of(frame, lambda batches: answers(batches, layout, asked, edges)), asked)
+    return summed_claims(values_of(frame, lambda batches: answers(batches, layout, asked, edges)), asked)
 
 
 def answers(
@@ -70,22 +69,21 @@ def answers(
     layout: Layout,
     asked: t.Mapping[int, PairClaims],
     edges: Edges | None = None,
-) -> list[str]:
-    """What one task has to say: a text for each pair."""
+) -> list[tuple[t.Any, ...]]:
+    """What one task has to say: a row for each pair."""
     task = _TaskRecords(left_in(worker_packing.unpack(batches, layout), edges)[0], layout, asked)
     return [
-        json.dumps((rows.pair, *_answer(task.contents(rows, claims.match_on), claims)))
+        (rows.pair, *_answer(task.contents(rows, claims.match_on), claims))
         for rows in rows_by_pair(task.records, task.groups)
         if (claims := asked.get(rows.pair)) is not None
     ]
 
 
-def summed_claims(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, PairCounts]:
+def summed_claims(rows: t.Iterable[t.Any], asked: t.Iterable[int]) -> dict[int, PairCounts]:
     """What all tasks together say of each pair that was asked about."""
     counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
     summed = {pair: PairCounts({}, ToolProgress.none(), []) for pair in asked}
-    for text in texts:
-        pair, claims, progress, landmarks, changed = json.loads(text)
+    for pair, claims, progress, landmarks, changed in rows:
         for number, *values in claims:
             counts[pair, number].append(Counts(*values[:NUMBERS], *map(_spot, values[NUMBERS:])))
         further = ToolProgress(*(dict(offsets) for offsets in progress))

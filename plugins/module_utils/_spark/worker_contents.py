@@ -11,7 +11,7 @@ import itertools
 import typing as t
 
 from .._matching.content import Content
-from .._matching.contents import Named, alike_contents
+from .._matching.contents import Alike, Named, alike_contents, put_together
 from .._matching.counted_contents import CountedContents, Sides
 from .._matching.group_count import CountedPair
 from .._matching.singles import Singles
@@ -93,12 +93,13 @@ def counted_contents(
         sure = kept | records.stamped[copy_rows] | (not layout.timestamps) if stamps_tell else kept
         rows, of = _rows(groups, pair_rows.several)
         timed, lacking, left = _by_time(records, rows, of, layout.timestamps, pair.recurs)
-        columns = Columns(
+        singles = singles_of_columns(
             records.places[np.append(source_rows, timed[0])],
             records.places[np.append(copy_rows, timed[1])],
             np.append(sure, np.ones(len(timed[0]), bool)),
+            pair.sides,
         )
-        alike = _several(records, groups, pair_rows.several[left], stamped, without_headers)
+        alike, ages = _several(records, groups, pair_rows.several[left], stamped, without_headers)
         without = records.places[np.append(pair_rows.lonely[0], lacking)].tolist()
         only = pair_rows.lonely[1]
         times = np.where(records.stamped[only] | (not layout.timestamps), NO_TIMESTAMP, records.times[only])
@@ -112,8 +113,8 @@ def counted_contents(
                     Content([(place, 0) for place in sorted(without)], []),
                     Content([], list(zip(records.places[only].tolist(), times.tolist(), strict=True))),
                 ],
-                singles_of_columns(columns, pair.sides),
-                ages=alike.ages if len(pair.sides.destinations) > 1 else None,
+                singles,
+                ages=ages if len(pair.sides.destinations) > 1 else None,
                 recurs=pair.recurs,
                 lost=lost[lost_pairs == pair_rows.pair].tolist(),
                 kept=(alike.kept_times and bool(kept.all()), alike.kept_headers and same_headers),
@@ -121,20 +122,12 @@ def counted_contents(
         )
 
 
-class Columns(t.NamedTuple):
-    """Records, their only copies, and which of these are surely theirs (see Singles.timed); as places, in no order."""
-
-    sources: Column
-    copies: Column
-    sure: Flags
-
-
-def singles_of_columns(columns: Columns, sides: Sides) -> Singles:
-    """As singles_of() makes them of pairs."""
+def singles_of_columns(records: Column, only_copies: Column, are_sure: Flags, sides: Sides) -> Singles:
+    """As singles_of() makes them of pairs: records, their only copies, and which of these are surely theirs; in no order."""
     import numpy as np
 
-    order = np.argsort(columns.sources)
-    sources, copies, sure = (t.cast("t.Any", column[order]) for column in columns)
+    order = np.argsort(records)
+    sources, copies, sure = (t.cast("t.Any", column[order]) for column in (records, only_copies, are_sure))
     numbers = copies // sides.destination.step - sides.destinations.start
     keys = (sources // sides.source.step - sides.sources.start) * len(sides.destinations) + numbers
     cells: dict[tuple[int, int], t.Any] = {}
@@ -178,19 +171,13 @@ def _by_time(
     return pairs, rows[taken & begins & follows & ~copies], left
 
 
-class _Several(t.NamedTuple):
-    """Contents with several records. ages: the times of all copies. kept_times, kept_headers: see Facts."""
-
-    contents: list[Content]
-    ages: dict[int, int]
-    kept_times: bool
-    kept_headers: bool
-
-
 def _several(
     records: Records, groups: Grouped, contents: Column, stamped: Flags | None, without_headers: bool
-) -> _Several:
-    """These contents, given by their numbers. stamped: which times are the broker's; None where no times are compared."""
+) -> tuple[Alike, dict[int, int]]:
+    """These contents, given by their numbers, and the times of all their records by places.
+
+    stamped: which times are the broker's; None where no times are compared.
+    """
     import numpy as np
 
     rows, of = _rows(groups, contents)
@@ -212,12 +199,7 @@ def _several(
         middle = begin + sources
         alike.append(alike_contents(spots[begin:middle], spots[middle : middle + number], stamped is not None))
         begin = middle + number
-    return _Several(
-        [content for alike_records in alike for content in alike_records.contents],
-        dict(zip(places, ages, strict=True)),
-        all(alike_records.kept_times for alike_records in alike),
-        all(alike_records.kept_headers for alike_records in alike),
-    )
+    return put_together(alike), dict(zip(places, ages, strict=True))
 
 
 def _rows(groups: Grouped, contents: Column) -> tuple[Column, Column]:

@@ -7,7 +7,6 @@ A first pass sees how far copies with their records' own times go; then each tas
 
 from __future__ import annotations
 
-import json
 import math
 import typing as t
 
@@ -23,19 +22,13 @@ if t.TYPE_CHECKING:
 Edges: t.TypeAlias = "t.Sequence[int]"  # for each destination partition a place, see edges_of()
 
 
-def seen(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> list[str]:
-    """What a task's records say of each pair, for edges_of(): one text of JSON each."""
-    return [json.dumps([pair, *part]) for pair, part in _seen(unpack(batches, layout), layout).items()]
-
-
-def edges_of(texts: t.Iterable[str], layout: Layout, lossy: t.Collection[int]) -> list[int]:
+def edges_of(seen_by_tasks: t.Iterable[t.Any], layout: Layout, lossy: t.Collection[int]) -> list[int]:
     """For each destination partition the place before which a copy with another time may be left out.
 
-    texts: what all tasks have seen. lossy: the pairs whose source may have lost records.
+    seen_by_tasks: what seen() has said of all records. lossy: the pairs whose source may have lost records.
     """
     parts: dict[int, list[KeptTimes]] = {pair: [] for pair in lossy}
-    for text in texts:
-        pair, *dicts, oldest, youngest_other = json.loads(text)
+    for pair, (*dicts, oldest, youngest_other) in seen_by_tasks:
         if pair in parts:
             # A place is the offset here, and the number of a partition on its axis the partition's.
             last_own, first_without, last_copy = (
@@ -117,9 +110,11 @@ class _TimedRows:
         return np.where(lacking == none, any_record, lacking)
 
 
-def _seen(records: Records, layout: Layout) -> dict[int, KeptTimes]:
+def seen(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> list[tuple[int, KeptTimes]]:
+    """What a task's records say of each pair, for edges_of()."""
     import numpy as np
 
+    records = unpack(batches, layout)
     timed = _TimedRows(records)
     pairs = records.pairs[timed.rows]
     has_other = np.zeros(1 + int(timed.contents.max(initial=-1)), bool)
@@ -139,7 +134,7 @@ def _seen(records: Records, layout: Layout) -> dict[int, KeptTimes]:
         kept_times[layout.source_pairs[number]].first_without[number] = place
     for number, place in furthest(timed.own, layout.destination.step, "right").items():
         kept_times[layout.destination_pairs[number]].last_copy[number] = place
-    return kept_times
+    return list(kept_times.items())
 
 
 def _outermost(keys: Column, values: Column, side: t.Literal["left", "right"]) -> dict[int, int]:

@@ -13,7 +13,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.missing import RECORDS, unmet
 from .._model.option_names import option_name
 from .failures import known_failure
-from .on_workers import texts_of
+from .on_workers import values_of
 from .surroundings import deadline, end_of
 
 if t.TYPE_CHECKING:
@@ -31,7 +31,7 @@ def cores(spark: SparkSession, name: str, log: Path) -> int:
     something, or where none appears: Spark itself would wait for ever.
     """
     with deadline(APPEAR_WITHIN, spark.interruptAll, lambda: no_worker(name, log)):
-        lacking = list(texts_of(spark.range(0, 1, 1, 1), _lacking))
+        lacking = list(values_of(spark.range(0, 1, 1, 1), _lacking))
         parallel = spark.range(10_000).selectExpr("spark_partition_id()").distinct().count()
     if lacking:
         raise SparkFailed(

@@ -65,7 +65,7 @@ NEVER_SHOWN = {
         _module.files.named_after""",
     "it starts no Spark": """
         _migration.preflight.lacking_for_verification _model.spark._checked _model.spark._of_places
-        _spark.cluster_manager.check_cluster_manager _spark.failures.known_failure _spark.java._places
+        _spark.spark_library.check_cluster_manager _spark.failures.known_failure _spark.java._places
         _spark.java.find_java _spark.session._embedded _spark.session._unreachable _spark.session.obstacle
         _spark.shipping.check_archives _spark.surroundings._unfit _spark.workers.cores""",
     "it returns no groups": "_migration.preflight.never_joined",

@@ -24,8 +24,7 @@ from ..._model.spark import SparkOptions
 from ..._records.claiming import Lost
 from ..._records.copied_so_far import LastGroup
 from ..._records.jobs import Job
-from ..._spark.copy_job import copy
-from ..._spark.rebuild_job import Compared, compare, rebuild
+from ..._spark.copy_job import Compared, compare, copy, rebuild
 from ..._spark.scan_job import parallel_tasks
 from ..._spark.session import open_session
 from . import copy_state, destination_topics, planning, preconditions, takeover

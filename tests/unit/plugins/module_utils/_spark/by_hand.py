@@ -73,16 +73,21 @@ def count_directly(
     """What Spark would do, with the workers' functions called one after the other."""
     its = layout(worlds, timestamps)
     tasks = chunks(its, sources(worlds), copies(worlds), buckets)
-    texts = [text for task in tasks for text in worker_lost.seen(task, its)]
-    edges = worker_lost.edges_of(texts, its, lossy) if lossy and timestamps else None
+    seen = [told for task in tasks for told in travelled(worker_lost.seen(task, its))]
+    edges = worker_lost.edges_of(seen, its, lossy) if lossy and timestamps else None
     ends = [end for world in worlds for end in world.ends]
     pairs = count_job.pairs_of(its, ends, stable, only_doubled, lossy)
 
     def run(ask: Ask) -> list[Row]:
         told = (count_job.said(task, its, pairs, without_headers, edges, ask) for task in tasks)
-        return [json.loads(text) for texts in told for text in texts]
+        return [row for rows_of_task in told for row in travelled(rows_of_task)]
 
     return count_groups(pairs, standings(worlds), run)
+
+
+def travelled(values: t.Iterable[t.Any]) -> t.Iterator[t.Any]:
+    """What the driver gets of what a task says, see on_workers.values_of()."""
+    return map(json.loads, map(json.dumps, values))
 
 
 def chunks(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import bins
 
 RANGES = st.lists(
     st.builds(

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.class_data import class_data
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java, class_data
 
 JAVA = Java(Path("/usr/lib/jvm/java"), 17, "17.0.15", small=False)
 

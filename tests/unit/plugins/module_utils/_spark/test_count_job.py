@@ -23,7 +23,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_f
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import count_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_contents import (
-    Columns,
     singles_of_columns,
 )
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
@@ -244,9 +243,9 @@ def test_columns_of_numpy_are_those_of_python(sources: list[int], copies: list[i
         for pair in zip(sources, copies, by_time, strict=False)
     ]
     plain = singles_of(list(pairs), lambda source, copy: (source // axis.step, copy // axis.step), 2)
-    columns = Columns(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
+    columns = [np.array(column) for column in zip(*pairs, strict=True)]
     if columns is not None:
-        told = singles_of_columns(columns, Sides(axis, range(2), axis, range(2)))
+        told = singles_of_columns(*columns, Sides(axis, range(2), axis, range(2)))
         assert {at: tuple(map(list, its)) for at, its in told.cells.items()} == plain.cells
         assert [tuple(map(list, its)) for its in told.copies] == plain.copies
         assert (list(told.timed), list(told.untimed)) == (plain.timed, plain.untimed)

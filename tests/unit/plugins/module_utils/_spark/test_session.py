@@ -18,14 +18,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.scannin
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan_frame
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, SCHEMA, _batch, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import (
     absence,
     kept,
     obstacle,
     open_session,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import SCHEMA, _batch
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
 VERSION = importlib.metadata.version("pyspark")

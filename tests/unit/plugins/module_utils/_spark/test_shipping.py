@@ -16,7 +16,7 @@ PROGRAM = """
 import sys
 sys.modules |= dict.fromkeys(("ansible", "kafka", "pandas"))
 sys.path.insert(0, sys.argv[1])
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import read_batches
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import read_batches
 assert "streamshift-kafka-" in read_batches.__code__.co_filename, read_batches.__code__.co_filename
 """
 

@@ -1,7 +1,6 @@
 """What follows an offset is counted from the ends of both logs, and only what is certainly unconsumed counts as such."""
 
 import collections
-import json
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +17,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_f
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail, TailQuestion
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import SCANNED, chunks, rows
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
+    SCANNED,
+    chunks,
+    rows,
+    travelled,
+)
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.test_count_job import log
 
 
@@ -36,8 +40,8 @@ def tail(source: str, copies: str, committed: int, offset: int) -> Tail:
 def tails(pairs: list, asked: list[TailQuestion], timestamps: bool = True) -> list[Tail]:
     its = layout(len(pairs), timestamps)
     tasks = chunks(its, [source for source, _copies in pairs], [copies for _source, copies in pairs], 4)
-    texts = [text for task in tasks for text in worker.tail_texts(task, its, asked, True)]
-    return worker.folded(map(json.loads, texts), len(asked))
+    rows = [row for task in tasks for row in travelled(worker.tail_rows(task, its, asked, True))]
+    return worker.folded(rows, len(asked))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_tasks_together_count_what_one_process_counts(
     }
 
     def count(asked: dict[int, PairClaims]) -> t.Any:
-        return summed_claims((text for task in tasks for text in answers(task, layout, asked)), asked)
+        return summed_claims((row for task in tasks for row in by_hand.travelled(answers(task, layout, asked))), asked)
 
     nothing, how = ToolProgress.none(), MatchOn() if timestamps else MatchOn(("key", "value"))
     first = count({pair: PairClaims(how, {}, nothing, 1) for pair in range(len(worlds))})
