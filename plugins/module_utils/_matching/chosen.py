@@ -13,8 +13,8 @@ import typing as t
 from .._model.policies import OnExpired, OnNoAnchor
 from .._model.progress import counted
 from .._model.verdicts import Reason, Verdict
+from .certificates import NoRecordBefore
 from .evidence import Decision, blocked
-from .lossless import NoRecordBefore
 
 
 def expired(

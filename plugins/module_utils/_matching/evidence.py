@@ -16,8 +16,7 @@ from .._model.policies import OnExpired, OnNoAnchor
 from .._model.record_sum import Bound
 from .._model.records import NO_TIMESTAMP, Record, TopicPartition
 from .._model.verdicts import Absent, Reason, Verdict, Way
-from .certificates import Certificate
-from .lossless import Lossless
+from .certificates import Certificate, Lossless
 
 Span = tuple[int, int]  # offsets [start, end)
 _LATEST = "latest time"  # what it is called among what was made of a log

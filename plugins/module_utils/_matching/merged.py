@@ -19,11 +19,10 @@ from .._model.records import TopicPartition
 from .._model.verdicts import Reason, Verdict
 from . import chosen, rows
 from .between import Between
-from .by_count import by_count
-from .certificates import NothingConsumed
+from .certificates import CountedBefore, NothingConsumed
 from .evidence import Decision, LogFacts, Policy, Span, blocked
 from .group_count import Answer
-from .lossless import CountedBefore
+from .whole import by_count
 
 _ORDER_DIFFERS = (
     "records of several source partitions are in another order at the destination: consumed ones follow the first "

@@ -15,13 +15,12 @@ from .._model.records import Record
 from .._model.verdicts import Reason
 from . import chosen
 from .between import count_back
-from .certificates import DISTINCT, NothingConsumed, NothingThere
+from .certificates import DISTINCT, ConsumedBefore, Lossless, NoRecordBefore, NothingConsumed, NothingThere
 from .certify import certificate, doubt_copies_of_later_ones, same_before
 from .context import Context, Known, Side
 from .evidence import Anchor, Decision, LogFacts, Policy, Question, blocked
 from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, LogReader, Measure, Reader
-from .lossless import ConsumedBefore, Lossless, NoRecordBefore
 from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
 from .search import TAIL, Cut
 

@@ -18,7 +18,6 @@ from .context import Context, Known, Side
 from .evidence import Span
 from .explain import check_headers, check_stamps, explain, glance
 from .log_reader import BudgetSpent, Doubt, LogReader, Measure, NotRead, Reader
-from .ordered import first_by_order
 
 MARGIN = 8  # offsets read below the first look-up, for the last consumed record
 WINDOW = 24  # offsets read from there on at first
@@ -28,6 +27,9 @@ SOURCE_HEAD = 2  # and at the source's, with which most copies begin
 DEEP = 4096  # offsets read below where L was looked for, to see what is destination-only before it
 
 _GROWTH = 2
+_PARTS = 8  # into which what is left is divided in each round
+_PROBE = 2  # offsets read at each place, because the first one may be a control record
+_CLOSE = 8  # offsets: so near is near enough
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ class _CutSearch:
         if not self._may_pass_over or not needed or self._destination.records(self._begin, self._begin + 1):
             return False
         self._may_pass_over = False
-        later = first_by_order(self._destination, self._known, self._begin, min(record.timestamp for record in needed))
+        later = _first_by_order(self._destination, self._known, self._begin, min(record.timestamp for record in needed))
         if later is None or later < self._high:
             return False
         self.passed_over = True
@@ -321,3 +323,31 @@ def _begins_late(source: LogReader, destination: LogReader, known: Known) -> boo
         glance(source, known, unmatched)
     first = next((side for side in known.sides(head) if side & Side.BOTH), Side.CONSUMED)
     return first is not Side.CONSUMED
+
+
+def _first_by_order(log: LogReader, known: Known, begin: int, timestamp: int) -> int | None:
+    """An offset from `begin` on that the first record of at least this timestamp follows closely, if times do not run back.
+
+    None where they are seen to do so. Takes log8 of the log's length in rounds. Raises NotRead, OtherMatching.
+
+    A broker answers a look-up with the first offset whose timestamp is late enough, and the control record that ends a
+    transaction has the time of that end. So where a tool copies old records in transactions, the first marker is later than
+    all of them, and every look-up ends there. Single records tell where the times really come to the one that is looked
+    for, if they do not run back. Nobody knows whether they do; so whoever goes by that has to read all that follows.
+    """
+    low, high, measure = begin, log.end, Measure()
+    while high - low > _CLOSE:
+        measure.shrink(high - low)
+        places = range(low, high, max(_PROBE, (high - low) // _PARTS))[1:]
+        probes = [(place, min(place + _PROBE, high)) for place in places]
+        for probe in probes:
+            log.want(*probe)
+        records = [record for probe in probes for record in log.records(*probe)[:1]]
+        check_stamps(known, records)
+        late = [record.timestamp >= timestamp for record in records]
+        if not records or late != sorted(late):
+            return None
+        at = late.count(False)
+        low = records[at - 1].offset if at else low
+        high = records[at].offset if at < len(records) else high
+    return low

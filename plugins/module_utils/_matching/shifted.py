@@ -15,10 +15,9 @@ from __future__ import annotations
 from .._model.match_on import Matching
 from .._model.verdicts import Way
 from . import rows
-from .certificates import DISTINCT, Comparison, SameDifference
+from .certificates import DISTINCT, Comparison, EndsBefore, Lossless, NoRecordBefore, SameDifference
 from .evidence import Anchor, Decision, Need, Question, Span
 from .log_reader import NotRead, Reader
-from .lossless import EndsBefore, Lossless, NoRecordBefore
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
 _LAST = 64  # records at the destination's end, no two of them equal, that must be found at one place only

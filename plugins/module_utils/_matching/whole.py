@@ -16,18 +16,18 @@ from .._model.records import Record
 from .._model.verdicts import Absent, Reason, Verdict, Way, deleted_before
 from . import rows
 from .between import Between, Located, offset_between
-from .by_count import Why, by_count
-from .certificates import DISTINCT
+from .certificates import DISTINCT, CountedBefore, WholeLogs
 from .counting import Logs, LogSet
 from .evidence import Anchor, Decision, Need, Question, Span
-from .group_count import Copy, GroupCount
+from .group_count import Answer, Copy, GroupCount
 from .log_reader import BudgetSpent, LogReader, NotRead, Reader
-from .lossless import CountedBefore
 from .lost_records import lost_until
 
 SMALL = 256  # offsets: logs that are no longer are counted at once
 _ALIKE = 8  # records that are compared to see that the last consumed one has come
 _NEAR = 64  # offsets in which they must not come again
+
+Why = tuple[Reason, str]  # with the detail for the user
 
 _RECOPIED = Reason.RECOPIED, "the replication tool began again and copied consumed records a second time"
 _ORDER_DIFFERS = (
@@ -268,3 +268,30 @@ def _anchor(located: Located | None, matching: Matching) -> Anchor | None:
 
 def _record(reader: Reader, copy: Copy) -> Record:
     return reader.destination.records(copy.destination_offset, copy.destination_offset + 1)[0]
+
+
+def by_count(
+    answer: Answer, offset: int, arrived: bool, to_come: Why, otherwise: Why, offsets: str = "offset", **evidence: t.Any
+) -> Decision:
+    """The decision for an offset that skips nothing.
+
+    arrived: whether the replication tool has come as far as the group. to_come: why records may be repeated, if consumed ones
+    may still come. otherwise: the same if nothing is to come, the source has lost nothing that matters, and a repeated record
+    has a content that is not unconsumed as well. offsets: what the user has committed, one offset or several.
+    """
+    repeats = answer.at_most
+    if not repeats:
+        certificate = WholeLogs(offset, answer.first_wanted, repeats, arrived)
+        again = Reason.RECOPIED if answer.recopied else None
+        detail = "records were recopied; the group starts after the last consumed copy" if again else ""
+        return Decision.exact(certificate, offset, again, detail, **evidence)
+    if answer.to_come:
+        reason, detail = to_come
+    elif answer.if_lost or not answer.repeats:
+        reason, detail = Reason.SOURCE_LOST_RECORDS, answer.lost_detail
+    elif answer.repeats == answer.equal:
+        reason = Reason.EQUAL_RECORDS
+        detail = f"equal records are before and after the committed {offsets}; their copies cannot be distinguished"
+    else:
+        reason, detail = otherwise
+    return Decision(Verdict.SAFE, offset, reason, repeats, detail=detail, **evidence)

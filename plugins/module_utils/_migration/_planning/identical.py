@@ -8,10 +8,9 @@ import dataclasses
 import typing as t
 
 from ..._matching.absent import with_absent
-from ..._matching.certificates import NothingConsumed, SameLog
+from ..._matching.certificates import NoRecordBefore, NothingConsumed, SameLog
 from ..._matching.evidence import Decision, LogFacts, Need, Question, blocked, internal_error
 from ..._matching.log_reader import NotRead, Reader
-from ..._matching.lossless import NoRecordBefore
 from ..._matching.lost_records import with_lost
 from ..._matching.shifted import keeps_offsets
 from ..._model.errors import InvalidInput

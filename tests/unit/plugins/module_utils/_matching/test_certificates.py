@@ -4,9 +4,13 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
     Comparison,
+    ConsumedBefore,
     ContiguousToTheEnd,
+    CountedBefore,
+    EndsBefore,
     EndsWithConsumed,
     FromTheEnd,
+    NoRecordBefore,
     NothingConsumed,
     NothingThere,
     OwnCopy,
@@ -15,12 +19,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     WholeLogs,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import (
-    ConsumedBefore,
-    CountedBefore,
-    EndsBefore,
-    NoRecordBefore,
-)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from tests.attack import rule

@@ -244,7 +244,7 @@ def test_columns_of_numpy_are_those_of_python(sources: list[int], copies: list[i
     ]
     plain = singles_of(list(pairs), lambda source, copy: (source // axis.step, copy // axis.step), 2)
     columns = [np.array(column) for column in zip(*pairs, strict=True)]
-    if columns is not None:
+    if pairs:
         told = singles_of_columns(*columns, Sides(axis, range(2), axis, range(2)))
         assert {at: tuple(map(list, its)) for at, its in told.cells.items()} == plain.cells
         assert [tuple(map(list, its)) for its in told.copies] == plain.copies
