@@ -19,7 +19,7 @@ from .._model.records import Record
 from .._model.verdicts import Absent, Reason
 from . import rows, whole
 from .certificates import FromTheEnd, NothingConsumed
-from .evidence import Decision, Question
+from .evidence import Decision
 from .log_reader import Doubt, LogReader, Measure, Reader
 
 NEAR = 512  # offsets from the two places on in which a record that seems to be missing is looked for
@@ -32,7 +32,7 @@ _NOT_KNOWN = (
 )
 
 
-def with_absent(reader: Reader, question: Question, decision: Decision) -> Decision:
+def with_absent(reader: Reader, decision: Decision) -> Decision:
     """The decision, with the absent records that few readings show, or a count. Raises NotRead, BudgetSpent.
 
     A compacted log lacks older records of its keys as it should: there, none counts.
@@ -43,18 +43,18 @@ def with_absent(reader: Reader, question: Question, decision: Decision) -> Decis
     if decision.offset is None or not destination.length or _begin(reader) >= source.end:
         return decision
     try:
-        absent = _by_few(reader, question, decision, decision.offset)
+        absent = _by_few(reader, decision, decision.offset)
     except Doubt:
-        if not whole.fits(reader, question):
+        if not reader.fits:
             return dataclasses.replace(decision, detail=decision.detail + _NOT_KNOWN)
-        absent = whole.absent_of(reader, whole.count_logs(reader, question))
+        absent = whole.absent_of(reader, whole.count_logs(reader))
     return whole.noting_absent(reader, decision, absent)
 
 
-def _by_few(reader: Reader, question: Question, decision: Decision, offset: int) -> Absent | None:
+def _by_few(reader: Reader, decision: Decision, offset: int) -> Absent | None:
     """What few readings show. Raises Doubt where they show nothing."""
     if isinstance(decision.certificate, NothingConsumed):
-        return _at_the_start(reader, question)
+        return _at_the_start(reader)
     if isinstance(decision.certificate, FromTheEnd):
         return _after_the_offset(reader, offset, _matching(decision)) if decision.certificate.missing else None
     if decision.after is not None:
@@ -98,11 +98,11 @@ def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Ab
     return _absent(missing(records, copies, matching.key), arrived, exactly=False)
 
 
-def _at_the_start(reader: Reader, question: Question) -> Absent | None:
+def _at_the_start(reader: Reader) -> Absent | None:
     """Of the records of a log of which nothing was ever consumed."""
     source, destination = reader.source, reader.destination
-    if whole.are_small(reader, question):
-        return whole.absent_of(reader, whole.count_logs(reader, question))
+    if whole.are_small(reader):
+        return whole.absent_of(reader, whole.count_logs(reader))
     source.want(source.start, source.start + FIRST)
     copies, first = _first(destination, destination.start, destination.end), _first(source, source.start, source.end)
     if first and first[0].bare in {record.bare for record in copies}:

@@ -20,7 +20,6 @@ from .certificates import (
     has_arrived,
 )
 from .context import Context, Known, Side
-from .evidence import Policy
 from .explain import check_stamps, explain
 from .log_reader import Doubt, Reader
 from .lost_records import lost_until
@@ -34,9 +33,7 @@ _ENDS_OTHERWISE = Doubt("the destination's last records are not the last consume
 _NOT_EXPLAINED = Doubt("records before the offset were not found at the source within search_limit")
 
 
-def certificate(
-    reader: Reader, context: Context, known: Known, cut: Cut, offset: int, policy: Policy
-) -> Certificate | Doubt:
+def certificate(reader: Reader, context: Context, known: Known, cut: Cut, offset: int) -> Certificate | Doubt:
     """Why nothing unconsumed stands before this offset, and nothing consumed from there on, or why that is not known.
 
     Raises NotRead, OtherMatching, BudgetSpent, and Doubt where the offset is not right.
@@ -47,7 +44,7 @@ def certificate(
     following = max(reader.source.end - reader.committed, reader.destination.end - offset)
     if cut.passed_over:
         # Not even the offset is known, unless all that is unconsumed follows it.
-        if following > policy.budget:
+        if following > reader.policy.budget:
             raise Doubt("a time look-up ended at a control record, and more follows than search_limit")
         return _from_the_end(reader, context, known, cut, offset)
     if not cut.explained:

@@ -37,8 +37,8 @@ def decide(question: Question) -> Decision | Need:
     """
     reader = Reader(question)
     try:
-        edge = rows.at_the_edges(reader, question)
-        decision = with_absent(reader, question, edge.by(Way.ENDS)) if edge else _decide(reader, question)
+        edge = rows.at_the_edges(reader)
+        decision = with_absent(reader, edge.by(Way.ENDS)) if edge else _decide(reader)
     except NotRead:
         return reader.need()
     except BudgetSpent:
@@ -46,37 +46,37 @@ def decide(question: Question) -> Decision | Need:
     return reader.need() if reader.source.missing_uncommitted else decision
 
 
-def _decide(reader: Reader, question: Question) -> Decision:
-    if whole.are_small(reader, question):
-        return _counted(reader, question)
-    near = _near(reader, question)
-    if near.is_open and whole.fits(reader, question):
+def _decide(reader: Reader) -> Decision:
+    if whole.are_small(reader):
+        return _counted(reader)
+    near = _near(reader)
+    if near.is_open and reader.fits:
         # What the near way has asked for on its way is not needed for that.
-        return _counted(reader, question, near.doubt)
-    return with_absent(reader, question, near)
+        return _counted(reader, near.doubt)
+    return with_absent(reader, near)
 
 
-def _counted(reader: Reader, question: Question, doubt: str = "") -> Decision:
+def _counted(reader: Reader, doubt: str = "") -> Decision:
     try:
-        decision = whole.from_count(reader, question, whole.count_logs(reader, question))
+        decision = whole.from_count(reader, whole.count_logs(reader))
     except BudgetSpent:
-        decision = rows.budget_spent(question.policy)
+        decision = rows.budget_spent(reader.policy)
     return decision.by(Way.COUNT, doubt)
 
 
-def _near(reader: Reader, question: Question) -> Decision:
+def _near(reader: Reader) -> Decision:
     """What few records prove.
 
     Where that is not enough, `doubt` says why: the reason is TAIL_NOT_COUNTED for an offset without a certificate, and
     SEARCH_BUDGET_SPENT where not even the offset is known.
     """
-    stamped = question.destination.facts.log_append_time or not question.policy.with_timestamp
+    stamped = reader.destination.facts.log_append_time or not reader.policy.with_timestamp
     matching, measure = Matching(timestamp=not stamped, headers=True), Measure()
     doubt = Doubt("timestamps do not lead to the copies, which have others, or timestamps are not compared")
     while matching.timestamp:
         measure.shrink(len(matching.parts))
         try:
-            return _by_times(reader, question, matching).by(Way.NEAR)
+            return _by_times(reader, matching).by(Way.NEAR)
         except OtherMatching as other:
             matching = other.matching
         except Doubt as exc:
@@ -86,33 +86,33 @@ def _near(reader: Reader, question: Question) -> Decision:
             doubt = Doubt("more records would have to be read one by one than search_limit")
             break
     # By its time no record was found, or none that is beyond doubt: how much the offsets differ may lead there, too.
-    shifted = by_shift(reader, question)
+    shifted = by_shift(reader)
     if shifted is not None:
         return shifted.by(Way.DIFFERENCE, str(doubt))
-    return rows.budget_spent(question.policy).by(Way.NEAR, str(doubt))
+    return rows.budget_spent(reader.policy).by(Way.NEAR, str(doubt))
 
 
-def _by_times(reader: Reader, question: Question, matching: Matching) -> Decision:
+def _by_times(reader: Reader, matching: Matching) -> Decision:
     """What the records say to which time look-ups lead. Raises NotRead, OtherMatching, BudgetSpent, Doubt."""
     source, destination = reader.source, reader.destination
     source.want(source.end - TAIL, source.end)
     destination.want(destination.end - TAIL, destination.end)
-    if question.committed < source.end:  # else the tails mostly say it all
+    if reader.committed < source.end:  # else the tails mostly say it all
         source.want(source.start, source.start + SOURCE_HEAD)
         destination.want(destination.start, destination.start + HEAD)
-    context = read_context(source, question.committed, WIDTH)
+    context = read_context(source, reader.committed, WIDTH)
     known = Known(context, matching)
     if known.without_timestamps():
         raise OtherMatching(matching._replace(timestamp=False))
     if not context.before and not context.after and not context.aborted:
-        return rows.no_anchor(reader, question, matching)
+        return rows.no_anchor(reader, matching)
     # At the destination, each record that follows may have a control record of its own.
-    may_pass_over = 2 * (source.end - question.committed) <= question.policy.budget
+    may_pass_over = 2 * (source.end - reader.committed) <= reader.policy.budget
     cut = find_cut(reader, context, known, may_pass_over=may_pass_over)
-    return rows.by_the_cut(reader, question, context, known, cut) or _between(reader, question, context, known, cut)
+    return rows.by_the_cut(reader, context, known, cut) or _between(reader, context, known, cut)
 
 
-def _between(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision:
+def _between(reader: Reader, context: Context, known: Known, cut: Cut) -> Decision:
     """H or L is there: the offset between them, exact if few records prove it."""
     last, first, between = cut.last_consumed, cut.first_unconsumed, cut.between
     placed = offset_between(
@@ -129,11 +129,11 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         "after": _anchor(known, first, context.after[:1], known.unconsumed_at),
         "matched_by": known.matching.parts,
     }
-    proof = certificate(reader, context, known, cut, placed.offset, question.policy)
+    proof = certificate(reader, context, known, cut, placed.offset)
     if not isinstance(proof, Doubt):
         return Decision.exact(proof, placed.offset, **evidence)
     if not cut.explained and first is None and last is None:
-        return rows.budget_spent(question.policy).by(Way.NEAR, str(proof))
+        return rows.budget_spent(reader.policy).by(Way.NEAR, str(proof))
     if first is None:
         doubt_copies_of_later_ones(reader, cut.records)
     return Decision(

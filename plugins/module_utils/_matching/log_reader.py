@@ -144,12 +144,23 @@ class LogReader:
 
 
 class Reader:
-    """Both logs as one entry reads them, which has committed this offset."""
+    """Both logs as one entry reads them, which has committed this offset, and the options that count."""
 
     def __init__(self, question: Question) -> None:
-        self.committed = question.committed
+        self.question = question
+        self.committed, self.policy = question.committed, question.policy
         self.source = LogReader(question.source, question.policy.budget)
         self.destination = LogReader(question.destination, question.policy.budget)
+
+    @property
+    def longest(self) -> int:
+        """How many offsets the longer log has."""
+        return max(self.source.length, self.destination.length)
+
+    @property
+    def fits(self) -> bool:
+        """May both logs be read whole, within the budget of an entry?"""
+        return self.longest <= self.policy.budget
 
     def need(self) -> Need:
         """Everything that was found missing."""

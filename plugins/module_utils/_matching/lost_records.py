@@ -103,7 +103,7 @@ class LostRecords:
         Where a copy of it is missing, one that is there may be that of an equal consumed record, made again.
         """
         source, destination = self.reader.source, self.reader.destination
-        if max(source.length, destination.length) > source.budget:
+        if not self.reader.fits:
             return False
         copies = collections.Counter(map(self.matching.key, destination.records(self.begin, destination.end)))
         kept = itertools.chain(*source.with_aborted(source.start, source.end))

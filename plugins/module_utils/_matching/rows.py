@@ -18,7 +18,7 @@ from .between import count_back
 from .certificates import DISTINCT, ConsumedBefore, Lossless, NoRecordBefore, NothingConsumed, NothingThere
 from .certify import certificate, doubt_copies_of_later_ones, same_before
 from .context import Context, Known, Side
-from .evidence import Anchor, Decision, LogFacts, Policy, Question, blocked
+from .evidence import Anchor, Decision, LogFacts, Policy, blocked
 from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, LogReader, Measure, Reader
 from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
@@ -35,9 +35,9 @@ def budget_spent(policy: Policy) -> Decision:
     )
 
 
-def at_the_edges(reader: Reader, question: Question) -> Decision | None:
+def at_the_edges(reader: Reader) -> Decision | None:
     """What the edges of the logs decide without any record: None when they do not."""
-    facts, committed = reader.source.facts, question.committed
+    facts, committed = reader.source.facts, reader.committed
     if committed == 0:
         return _nothing_consumed(reader)
     if committed > facts.high_watermark:
@@ -70,7 +70,7 @@ def _nothing_consumed(reader: Reader) -> Decision:
     return with_lost(decision, lost, lost_bound(lost, expired, each_a_record))
 
 
-def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decision:
+def no_anchor(reader: Reader, matching: Matching) -> Decision:
     """The source partition has no visible record at all."""
     facts = reader.source.facts
     if facts.end < facts.high_watermark:
@@ -78,23 +78,23 @@ def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decisio
             Reason.OPEN_TRANSACTION,
             "the source shows no record while a transaction is open; try again when it is over",
         )
-    if question.committed < facts.log_start:
-        return decide_expired(reader, question, None, facts.high_watermark, matching)
-    return by_policy(reader, question, matching, facts.end)
+    if reader.committed < facts.log_start:
+        return decide_expired(reader, None, facts.high_watermark, matching)
+    return by_policy(reader, matching, facts.end)
 
 
-def by_the_cut(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision | None:
+def by_the_cut(reader: Reader, context: Context, known: Known, cut: Cut) -> Decision | None:
     """What is decided by the anchors that are missing: None when H and L, or A, are there."""
-    if question.committed < reader.source.start:
+    if reader.committed < reader.source.start:
         first = cut.first_unconsumed
         if first is None:
             _doubt_unknown_records(reader, context)
         position = position_of_end(reader, _first_after(context)) if first is None else known.unconsumed_at(first)
-        ends_well = _is_certain(reader, question, context, known, cut)
-        return decide_expired(reader, question, first, position, known.matching, ends_well)
+        ends_well = _is_certain(reader, context, known, cut)
+        return decide_expired(reader, first, position, known.matching, ends_well)
     if not context.before and cut.unconsumed is None:
         _doubt_unknown_records(reader, context)
-        return by_policy(reader, question, known.matching, position_of_end(reader, _first_after(context)))
+        return by_policy(reader, known.matching, position_of_end(reader, _first_after(context)))
     if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
         last = cut.last_consumed
         if last is None and tail(reader.destination):
@@ -221,7 +221,6 @@ def _has_come_to(anchor: Record, known: Known, cut: Cut) -> bool:
 
 def decide_expired(
     reader: Reader,
-    question: Question,
     first: Record | None,
     position: int,
     matching: Matching,
@@ -234,7 +233,7 @@ def decide_expired(
     """
     lost = LostRecords(reader, first, position, matching)
     decision = chosen.expired(
-        question.policy.on_expired,
+        reader.policy.on_expired,
         lost.expired,
         reader.destination.start,
         lost.begin,
@@ -246,22 +245,22 @@ def decide_expired(
     return dataclasses.replace(lost.with_numbers(decision, ends_well), after=after)
 
 
-def _is_certain(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> bool:
+def _is_certain(reader: Reader, context: Context, known: Known, cut: Cut) -> bool:
     """Is it certain that nothing consumed follows the first unconsumed record, if that is there? Raises NotRead."""
     first = cut.first_unconsumed
     if first is None:
         return True
     with contextlib.suppress(Doubt, BudgetSpent, OtherMatching):
-        return not isinstance(certificate(reader, context, known, cut, first.offset, question.policy), Doubt)
+        return not isinstance(certificate(reader, context, known, cut, first.offset), Doubt)
     return False
 
 
-def by_policy(reader: Reader, question: Question, matching: Matching, position: int) -> Decision:
+def by_policy(reader: Reader, matching: Matching, position: int) -> Decision:
     """Nothing consumed is left at the source, and nothing unconsumed that it has is at the destination.
 
     position: the source offset of the destination's end; what compaction took before it may be at the destination.
     """
-    source, destination, policy = reader.source, reader.destination, question.policy
+    source, destination, policy = reader.source, reader.destination, reader.policy
     is_empty, hidden = not tail(destination), hidden_records(destination.facts)
     if is_empty and not hidden:
         nothing = NothingThere(copies=0, hidden=destination.facts.hidden, consumed_left=0)
@@ -276,9 +275,9 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     )
     if is_empty:  # but for what is hidden, which may be copies of consumed records
         decision = dataclasses.replace(decision, detail=decision.detail + hidden)
-    may_be_compacted = source.facts.compacted and position > question.committed
+    may_be_compacted = source.facts.compacted and position > reader.committed
     if policy.on_no_anchor == OnNoAnchor.BY_RETENTION and may_be_compacted and decision.offset is not None:
-        lost = position - question.committed
+        lost = position - reader.committed
         offset = min(decision.offset, count_back(destination, matching, destination.end, None, lost).offset)
         return dataclasses.replace(decision, offset=offset)
     return decision

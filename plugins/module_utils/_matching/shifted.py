@@ -24,10 +24,10 @@ _LAST = 64  # records at the destination's end, no two of them equal, that must 
 _ROOM = 10_000  # offsets of the source among which they are looked for
 
 
-def by_shift(reader: Reader, question: Question) -> Decision | None:
-    """What one of the differences in question.shifts proves; None when none of them does. Raises NotRead."""
-    for shift in question.shifts:
-        decision = _by_shift(_Shifted(reader, shift), question.committed)
+def by_shift(reader: Reader) -> Decision | None:
+    """What one of the differences in reader.question.shifts proves; None when none of them does. Raises NotRead."""
+    for shift in reader.question.shifts:
+        decision = _by_shift(_Shifted(reader, shift), reader.committed)
         if decision is not None:
             return decision
     return None

@@ -43,51 +43,46 @@ def decide_counted(question: Question, count: GroupCount, doubt: str = "") -> De
     """
     reader = Reader(question)
     try:
-        edge = rows.at_the_edges(reader, question)
-        return edge.by(Way.ENDS) if edge else from_count(reader, question, count).by(Way.SPARK_COUNT, doubt)
+        edge = rows.at_the_edges(reader)
+        return edge.by(Way.ENDS) if edge else from_count(reader, count).by(Way.SPARK_COUNT, doubt)
     except NotRead:
         return reader.need()
     except BudgetSpent:
         return rows.budget_spent(question.policy).by(Way.SPARK_COUNT, doubt)
 
 
-def fits(reader: Reader, question: Question) -> bool:
-    """May both logs be read whole, within the budget of an entry?"""
-    return max(reader.source.length, reader.destination.length) <= question.policy.budget
-
-
-def are_small(reader: Reader, question: Question) -> bool:
+def are_small(reader: Reader) -> bool:
     """Are both logs so short that they are counted at once?"""
-    return fits(reader, question) and max(reader.source.length, reader.destination.length) <= SMALL
+    return reader.longest <= min(SMALL, reader.policy.budget)
 
 
-def count_logs(reader: Reader, question: Question) -> GroupCount:
+def count_logs(reader: Reader) -> GroupCount:
     """Count both logs. Raises NotRead."""
     source, destination = reader.source, reader.destination
     source.want(source.start, source.end)
     copies = destination.records(destination.start, destination.end)
     originals, aborted = source.with_aborted(source.start, source.end)
     edges = source.start, source.end, destination.start, destination.end
-    key = id(question.source), edges, len(originals), question.policy.with_timestamp
-    made = question.destination.made
+    key = id(reader.question.source), edges, len(originals), reader.policy.with_timestamp
+    made = reader.question.destination.made
     if key not in made:
-        facts = question.source.facts
+        facts = source.facts
         made[key] = Logs(
             # The offsets before the start mean the same as the start.
             LogSet([originals], (0,), (source.end,)),
             LogSet([copies], (destination.start,), (destination.end,)),
             operator.attrgetter("fingerprint"),
-            timestamps=question.policy.with_timestamp,
+            timestamps=reader.policy.with_timestamp,
             otherwise=operator.attrgetter("bare"),
             aborted=aborted,
             stable=(facts.end,),
             lossy=facts.is_lossy,
         )
-    (count,) = made[key].count([(question.committed,)], lost_until(reader))
+    (count,) = made[key].count([(reader.committed,)], lost_until(reader))
     return t.cast(GroupCount, count)
 
 
-def _place_of_last(reader: Reader, question: Question, offset: int) -> int | None:
+def _place_of_last(reader: Reader, offset: int) -> int | None:
     """The offset after the last consumed record, if it has come, although neither its time says so nor its content alone.
 
     The copy of its content may be that of a record that the source has lost, or somebody else's. The contents around it tell,
@@ -97,7 +92,7 @@ def _place_of_last(reader: Reader, question: Question, offset: int) -> int | Non
     before, after = _around(reader.source, reader.committed)
     if not before:
         return None
-    if not fits(reader, question):
+    if not reader.fits:
         return offset if _alike(before, after, *_around(reader.destination, offset)) else None
     known, last = {*before, *after}, before[-_ALIKE:]
     destination = reader.destination
@@ -142,9 +137,9 @@ def _around(log: LogReader, offset: int) -> tuple[list[bytes], list[bytes]]:
     )
 
 
-def from_count(reader: Reader, question: Question, count: GroupCount) -> Decision:
+def from_count(reader: Reader, count: GroupCount) -> Decision:
     """The decision by a count of both logs, with the records that are absent. Raises NotRead, BudgetSpent."""
-    decision = _from_count(reader, question, count)
+    decision = _from_count(reader, count)
     # A compacted log lacks older records of its keys as it should.
     if decision.offset is None or reader.destination.facts.compacted:
         return decision
@@ -167,18 +162,16 @@ def absent_of(reader: Reader, count: GroupCount) -> Absent | None:
     return absent and absent._replace(open_from=reader.source.facts.open_from)
 
 
-def _from_count(reader: Reader, question: Question, count: GroupCount) -> Decision:
+def _from_count(reader: Reader, count: GroupCount) -> Decision:
     (answer,), matching, (before,), (after,) = count.answers, count.matching, count.last_consumed, count.first_wanted
     if answer.last_at_source is None and answer.next_at_source is None:
-        return rows.no_anchor(reader, question, matching)
+        return rows.no_anchor(reader, matching)
     position = rows.position_of_end(reader, answer.next_at_source)
-    if question.committed < reader.source.start:
+    if reader.committed < reader.source.start:
         first = None if after is None else _record(reader, after)
-        return rows.decide_expired(
-            reader, question, first, position if after is None else after.source_offset, matching
-        )
+        return rows.decide_expired(reader, first, position if after is None else after.source_offset, matching)
     if answer.last_at_source is None and after is None:
-        return rows.by_policy(reader, question, matching, position)
+        return rows.by_policy(reader, matching, position)
     if answer.last_at_source is not None and not answer.arrived:
         reached = reader.source.start - 1 if before is None else before.source_offset
         destination = reader.destination
@@ -189,7 +182,7 @@ def _from_count(reader: Reader, question: Question, count: GroupCount) -> Decisi
     is_unsure = answer.at_most > answer.repeats
     # Where the tool keeps times, copies with others may be those of a producer that writes to both clusters, in the same order.
     may_tell = reader.destination.facts.log_append_time or not count.keeps_times
-    place = _place_of_last(reader, question, answer.offset) if is_unsure and may_tell else None
+    place = _place_of_last(reader, answer.offset) if is_unsure and may_tell else None
     if place is not None:  # so no consumed record is to come, and none follows an offset from there on
         answer = answer._replace(to_come=0, if_lost=answer.if_lost if answer.offset < place else 0)
     placed = offset_between(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))

@@ -117,7 +117,7 @@ def _compared(question: Question, timestamp: bool) -> Decision | Need:
         return answer
     reader = Reader(question)
     try:
-        return with_absent(reader, question, answer)
+        return with_absent(reader, answer)
     except NotRead:
         return reader.need()
 
