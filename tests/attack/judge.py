@@ -60,8 +60,8 @@ def _is_balanced(case: Case, decision: Decision) -> bool:
     first = decision.after
     if not isinstance(decision.certificate, ContiguousToTheEnd) or first is None:
         return False
-    wanted = {each.offset for each in case.source if each.offset >= first.source_offset and not each.gone}
-    copies = [copy for copy in case.destination if copy.offset >= first.destination_offset]
+    wanted = {each.offset for each in case.source if each.offset >= first.source and not each.gone}
+    copies = [copy for copy in case.destination if copy.offset >= first.destination]
     left_out = wanted - {copy.origin for copy in copies}
     return len(left_out) > 0 and len(copies) == len(wanted)
 

@@ -54,10 +54,10 @@ class _Facts:
             case proofs.ContiguousToTheEnd():
                 first = self.decision.after
                 assert first is not None
-                shift, end = first.source_offset - first.destination_offset, edges.end
+                shift, end = first.source - first.destination, edges.end
                 return (
-                    first.source_offset >= self.committed
-                    and self._same(shift, first.destination_offset, first.destination_offset + proof.at_offset.records)
+                    first.source >= self.committed
+                    and self._same(shift, first.destination, first.destination + proof.at_offset.records)
                     and self._same(shift, end - proof.at_end.records, end)
                 )
             case proofs.EndsWithConsumed():

@@ -58,7 +58,7 @@ def _by_few(reader: Reader, decision: Decision, offset: int) -> Absent | None:
     if isinstance(decision.certificate, FromTheEnd):
         return _after_the_offset(reader, offset, _matching(decision)) if decision.certificate.missing else None
     if decision.after is not None:
-        return _before(reader, offset, decision.after.source_offset, _matching(decision))
+        return _before(reader, offset, decision.after.source, _matching(decision))
     if decision.reason is Reason.EXPIRED:
         with contextlib.suppress(Doubt):  # hardly anything is there: no copy of an unconsumed record is known
             return _by_times(reader, offset)

@@ -64,10 +64,7 @@ def read_context(source: LogReader, committed: int, width: int) -> Context:
     So the context is the same wherever between the two the offset was committed. Raises NotRead.
     """
     source.want(committed - width - _MARKERS, max(committed, source.start) + width)
-    reach, measure = width, Measure()
-    while not (before := source.records(committed - reach, committed)) and committed - reach > source.start:
-        measure.shrink(committed - reach - source.start)
-        reach *= _GROWTH
+    before = source.last_before(committed, width)
     middle = before[-1].offset + 1 if before else max(source.start, committed)
     low = max(source.start, middle - width)
     before = source.records(low, committed)

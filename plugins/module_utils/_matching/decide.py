@@ -15,13 +15,13 @@ import typing as t
 
 from .._model.match_on import Matching
 from .._model.records import Record
-from .._model.verdicts import Reason, Verdict, Way
+from .._model.verdicts import Copied, Reason, Verdict, Way
 from . import rows, whole
 from .absent import with_absent
 from .between import Between, Located, offset_between
 from .certify import certificate, doubt_copies_of_later_ones
 from .context import Context, Known, read_context
-from .evidence import Anchor, Decision, Need, Question
+from .evidence import Decision, Need, Question
 from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, Measure, NotRead, Reader
 from .search import HEAD, SOURCE_HEAD, TAIL, Cut, find_cut
@@ -149,10 +149,10 @@ def _between(reader: Reader, context: Context, known: Known, cut: Cut) -> Decisi
 
 def _anchor(
     known: Known, record: Record | None, nearest: t.Sequence[Record], offset_of: t.Callable[[Record], int]
-) -> Anchor | None:
+) -> Copied | None:
     """nearest: the source's record next to the committed offset, if there is one. offset_of: that of any other original."""
     if record is None:
         return None
     is_nearest = nearest and known.key(nearest[0]) == known.key(record)
     offset = nearest[0].offset if is_nearest else offset_of(record)
-    return Anchor(offset, record.offset, known.matching.fingerprint(record))
+    return Copied(offset, record.offset, known.matching.fingerprint(record))

@@ -14,8 +14,8 @@ import typing as t
 
 from .._model.policies import OnExpired, OnNoAnchor
 from .._model.record_sum import Bound
-from .._model.records import NO_TIMESTAMP, Record, TopicPartition
-from .._model.verdicts import Absent, Reason, Verdict, Way
+from .._model.records import NO_TIMESTAMP, Record
+from .._model.verdicts import Absent, Copied, Reason, Verdict, Way
 from .certificates import Certificate, Lossless
 
 Span = tuple[int, int]  # offsets [start, end)
@@ -203,16 +203,6 @@ class Need:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Anchor:
-    """A source record and its copy. partition: that of the record, if several partitions have become the copy's."""
-
-    source_offset: int
-    destination_offset: int
-    fingerprint: str
-    partition: TopicPartition | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
     """The answer. offset is None exactly when the verdict is blocked, and certificate is None exactly when it is not exact.
 
@@ -232,8 +222,8 @@ class Decision:
     reason: Reason | None = None
     repeats: int | None = None
     detail: str = ""
-    before: Anchor | None = None
-    after: Anchor | None = None
+    before: Copied | None = None
+    after: Copied | None = None
     matched_by: tuple[str, ...] = ()
     lossless: Lossless | None = None
     certificate: Certificate | None = None

@@ -10,6 +10,8 @@ import collections.abc as c
 from .._model.records import Record
 from .evidence import Log, LogFacts, Need, NoProgress, Question, Span, united
 
+_GROWTH = 8
+
 
 class NotRead(Exception):
     """Something is missing in a log; the reader knows what. Never leaves this package."""
@@ -86,6 +88,17 @@ class LogReader:
         if not self.want(start, end):
             raise NotRead
         return self._log.between(start, end)
+
+    def last_before(self, offset: int, width: int) -> list[Record]:
+        """The last visible records before an offset; none where none is before it. Markers and aborted data are none.
+
+        width: offsets that are read at first.
+        """
+        measure = Measure()
+        while not (records := self.records(offset - width, offset)) and offset - width > self.start:
+            measure.shrink(offset - width - self.start)
+            width *= _GROWTH
+        return records
 
     def want_uncommitted(self, start: int, end: int) -> bool:
         """Note that the aborted records of [start, end) are needed; whether they are there."""

@@ -12,15 +12,15 @@ from .._model.match_on import Matching
 from .._model.policies import OnNoAnchor
 from .._model.progress import counted
 from .._model.records import Record
-from .._model.verdicts import Reason
+from .._model.verdicts import Copied, Reason
 from . import chosen
 from .between import count_back
 from .certificates import DISTINCT, ConsumedBefore, Lossless, NoRecordBefore, NothingConsumed, NothingThere
 from .certify import certificate, doubt_copies_of_later_ones, same_before
 from .context import Context, Known, Side
-from .evidence import Anchor, Decision, LogFacts, Policy, blocked
+from .evidence import Decision, LogFacts, Policy, blocked
 from .explain import OtherMatching
-from .log_reader import BudgetSpent, Doubt, LogReader, Measure, Reader
+from .log_reader import BudgetSpent, Doubt, LogReader, Reader
 from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
 from .search import TAIL, Cut
 
@@ -241,7 +241,7 @@ def decide_expired(
         matching.parts,
         lost.each_a_record,
     )
-    after = None if first is None else Anchor(position, first.offset, matching.fingerprint(first))
+    after = None if first is None else Copied(position, first.offset, matching.fingerprint(first))
     return dataclasses.replace(lost.with_numbers(decision, ends_well), after=after)
 
 
@@ -284,11 +284,5 @@ def by_policy(reader: Reader, matching: Matching, position: int) -> Decision:
 
 
 def tail(log: LogReader) -> list[Record]:
-    """The last visible records of a log; none where it has no visible one. Markers and aborted data are none."""
-    width, measure = TAIL, Measure()
-    while not (records := log.records(log.end - width, log.end)):
-        measure.shrink(log.end - width - log.start)
-        if log.end - width <= log.start:
-            break
-        width *= TAIL
-    return records
+    """The last visible records of a log; none where it has no visible one."""
+    return log.last_before(log.end, TAIL)

@@ -13,10 +13,10 @@ nowhere else at the source.
 from __future__ import annotations
 
 from .._model.match_on import Matching
-from .._model.verdicts import Way
+from .._model.verdicts import Copied, Way
 from . import rows
 from .certificates import DISTINCT, Comparison, EndsBefore, Lossless, NoRecordBefore, SameDifference
-from .evidence import Anchor, Decision, Need, Question, Span
+from .evidence import Decision, Need, Question, Span
 from .log_reader import NotRead, Reader
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
@@ -33,16 +33,16 @@ def by_shift(reader: Reader) -> Decision | None:
     return None
 
 
-def where_it_goes_on(committed: int, offset: int, before: Anchor | None, after: Anchor | None) -> Anchor | None:
+def where_it_goes_on(committed: int, offset: int, before: Copied | None, after: Copied | None) -> Copied | None:
     """The record and its copy from which goes_on() tells whether an exact decision still holds; None where nothing tells."""
     if before is None:
         return None  # no record was before the offset: nothing tells whether more stood there, or stands there again
-    if after is None and before.source_offset - before.destination_offset != committed - offset:
+    if after is None and before.source - before.destination != committed - offset:
         return None  # the copy was made again: consumed records may follow it once more
     return after or before
 
 
-def goes_on(question: Question, anchor: Anchor, timestamp: bool, gaps: bool = False) -> bool | Need:
+def goes_on(question: Question, anchor: Copied, timestamp: bool, gaps: bool = False) -> bool | Need:
     """Do both logs still go on alike, to the destination's end, from a record and its copy that were found before?
 
     timestamp: whether they were found to be equal with their timestamps. gaps: whether offsets are kept, see _Shifted. If the
@@ -51,18 +51,18 @@ def goes_on(question: Question, anchor: Anchor, timestamp: bool, gaps: bool = Fa
     have.
     """
     reader = Reader(question)
-    logs = _Shifted(reader, anchor.source_offset - anchor.destination_offset, timestamp, gaps)
-    begin = max(anchor.source_offset, reader.source.start)
+    logs = _Shifted(reader, anchor.source - anchor.destination, timestamp, gaps)
+    begin = max(anchor.source, reader.source.start)
     try:
-        if not (logs.low <= anchor.source_offset < logs.high and begin <= logs.high <= reader.source.end):
+        if not (logs.low <= anchor.source < logs.high and begin <= logs.high <= reader.source.end):
             return False
         logs.want(begin, logs.high)
-        if not logs.destination.want(anchor.destination_offset, anchor.destination_offset + 1):
+        if not logs.destination.want(anchor.destination, anchor.destination + 1):
             raise NotRead
-        current = logs.anchor(anchor.destination_offset)
+        current = logs.anchor(anchor.destination)
         same = current is not None and current.fingerprint == anchor.fingerprint
         if begin == logs.high:
-            return same and not logs.has_gone_on(logs.high - anchor.source_offset)
+            return same and not logs.has_gone_on(logs.high - anchor.source)
         return same and logs.same(begin) is not None and logs.same(logs.high) is not None and logs.alone()
     except NotRead:
         return reader.need()
@@ -197,10 +197,10 @@ class _Shifted:
         contents = {record.bare for record in self.source.records(committed, committed + _LAST)}
         return sum(record.bare in contents for record in last)
 
-    def anchor(self, offset: int) -> Anchor | None:
+    def anchor(self, offset: int) -> Copied | None:
         """The record that stands at this offset of the destination, if there is one."""
         for record in self.destination.records(offset, offset + 1):
-            return Anchor(offset + self.shift, offset, self.matching.fingerprint(record))
+            return Copied(offset + self.shift, offset, self.matching.fingerprint(record))
         return None
 
     def _around(self, place: int, width: int) -> Span:

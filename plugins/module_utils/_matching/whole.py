@@ -13,12 +13,12 @@ import typing as t
 from .._model.match_on import Matching
 from .._model.progress import counted
 from .._model.records import Record
-from .._model.verdicts import Absent, Reason, Verdict, Way, deleted_before
+from .._model.verdicts import Absent, Copied, Reason, Verdict, Way, deleted_before
 from . import rows
 from .between import Between, Located, offset_between
 from .certificates import DISTINCT, CountedBefore, WholeLogs
 from .counting import Logs, LogSet
-from .evidence import Anchor, Decision, Need, Question, Span
+from .evidence import Decision, Need, Question, Span
 from .group_count import Answer, Copy, GroupCount
 from .log_reader import BudgetSpent, LogReader, NotRead, Reader
 from .lost_records import lost_until
@@ -151,7 +151,7 @@ def noting_absent(reader: Reader, decision: Decision, absent: Absent | None) -> 
     offset, after = decision.offset, decision.after
     if absent is None or offset is None:
         return decision
-    next_copied = reader.source.end if after is None else after.source_offset
+    next_copied = reader.source.end if after is None else after.source
     start = deleted_before(reader.destination.start, offset, absent.source, next_copied)
     return dataclasses.replace(decision, absent=absent._replace(deleted_before=start))
 
@@ -253,10 +253,10 @@ def _located(reader: Reader, copy: Copy | None) -> Located | None:
     return None if copy is None else Located(_record(reader, copy), copy.source_offset)
 
 
-def _anchor(located: Located | None, matching: Matching) -> Anchor | None:
+def _anchor(located: Located | None, matching: Matching) -> Copied | None:
     if located is None:
         return None
-    return Anchor(located.source_offset, located.record.offset, matching.fingerprint(located.record))
+    return Copied(located.source_offset, located.record.offset, matching.fingerprint(located.record))
 
 
 def _record(reader: Reader, copy: Copy) -> Record:

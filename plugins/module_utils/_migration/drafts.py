@@ -7,14 +7,14 @@ from __future__ import annotations
 import sys
 import typing as t
 
-from .._matching.evidence import Anchor, Decision
+from .._matching.evidence import Decision
 from .._model.errors import InvalidInput
 from .._model.group_state import CommittedOffset, open_text
 from .._model.known_names import is_repartition_topic
 from .._model.mapping import NO_PREFIXES, Mapping
 from .._model.match_on import EVERYTHING, MatchOn
 from .._model.option_names import option_name, ways
-from .._model.plan import Copied, Evidence, PlanEntry, SourcePosition
+from .._model.plan import Evidence, PlanEntry, SourcePosition
 from .._model.policies import OnConflict, OnUncommitted
 from .._model.records import TopicPartition
 from .._model.snapshot import Snapshot
@@ -291,7 +291,6 @@ def entry_of(
     metadata: what was committed with the offset; an entry without an offset has none.
     """
     certificate = decision.certificate.name if decision.certificate else None
-    before, after = _copied(decision.before), _copied(decision.after)
     matched_by = match_on.matched_by(decision.matched_by)
     return PlanEntry(
         group,
@@ -308,11 +307,5 @@ def entry_of(
         lost=decision.lost,
         lost_bound=decision.lost_bound,
         absent=decision.absent,
-        evidence=Evidence(before, after, matched_by, certificate, decision.way, decision.doubt),
+        evidence=Evidence(decision.before, decision.after, matched_by, certificate, decision.way, decision.doubt),
     )
-
-
-def _copied(anchor: Anchor | None) -> Copied | None:
-    if anchor is None:
-        return None
-    return Copied(anchor.source_offset, anchor.destination_offset, anchor.fingerprint, anchor.partition)

@@ -18,7 +18,7 @@ from .match_on import PART, MatchOn
 from .option_names import with_option_names
 from .record_sum import Bound, RecordSum
 from .records import TopicPartition
-from .verdicts import Absent, CertificateName, Reason, Verdict, Way
+from .verdicts import Absent, CertificateName, Copied, Reason, Verdict, Way
 
 KIND = "plan"
 _CERTIFICATES = {name.value: name for name in CertificateName}
@@ -38,18 +38,6 @@ class SourcePosition(t.NamedTuple):
     partition: TopicPartition
     offset: int | None
     assumed: int | None = None
-
-
-class Copied(t.NamedTuple):
-    """A source record and its copy, as found by the match.
-
-    partition is the source record's, where the entry has several source positions; None stands for the only one.
-    """
-
-    source: int
-    destination: int
-    fingerprint: str
-    partition: TopicPartition | None = None
 
 
 class Evidence(t.NamedTuple):

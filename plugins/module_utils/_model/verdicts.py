@@ -8,6 +8,7 @@ import enum
 import typing as t
 
 from .record_sum import Bound, RecordSum
+from .records import TopicPartition
 
 
 class Verdict(enum.StrEnum):
@@ -51,6 +52,18 @@ class Reason(enum.StrEnum):
     # blocked by a commit alone: a plan keeps what the rule decided
     VERIFICATION_FAILED = "verification_failed"
     CHANGED_SINCE_PLAN = "changed_since_plan"
+
+
+class Copied(t.NamedTuple):
+    """A source record and its copy, as found by the match.
+
+    partition is the source record's, where the entry has several source positions; None stands for the only one.
+    """
+
+    source: int
+    destination: int
+    fingerprint: str
+    partition: TopicPartition | None = None
 
 
 class Absent(t.NamedTuple):

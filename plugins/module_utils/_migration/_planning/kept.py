@@ -7,13 +7,13 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._matching.evidence import Anchor, Need, Policy, Question, Span
+from ..._matching.evidence import Need, Policy, Question, Span
 from ..._matching.shifted import goes_on, where_it_goes_on
 from ..._model.match_on import MatchOn
 from ..._model.plan import PlanEntry
 from ..._model.record_sum import Bound, RecordSum
 from ..._model.records import TopicPartition
-from ..._model.verdicts import Reason, Verdict
+from ..._model.verdicts import Copied, Reason, Verdict
 from ..drafts import Draft
 from .settling import Case, answer_all
 from .strategy import DraftKey, StrategyInput
@@ -42,7 +42,7 @@ def part_kept(
     destination = given.destination
     same: dict[DraftKey, PlanEntry] = {}
     run_of: dict[DraftKey, _Run] = {}
-    last: dict[_Run, tuple[Anchor, bool]] = {}
+    last: dict[_Run, tuple[Copied, bool]] = {}
     for key, draft in given.searched.items():
         entry = known.get(key)
         anchor = _anchor(entry, draft, given.options.match_on) if entry is not None else None
@@ -52,8 +52,8 @@ def part_kept(
             continue
         same[key] = entry
         candidate = anchor, "timestamp" in entry.evidence.matched_by
-        run = run_of[key] = draft.source_partition, draft.partition, anchor.source_offset - anchor.destination_offset
-        last[run] = max(last.get(run, candidate), candidate, key=lambda each: each[0].source_offset)
+        run = run_of[key] = draft.source_partition, draft.partition, anchor.source - anchor.destination
+        last[run] = max(last.get(run, candidate), candidate, key=lambda each: each[0].source)
 
     def rule(run: _Run, question: Question) -> bool | Need:
         copied, timestamp = last[run]
@@ -172,12 +172,11 @@ def _missing(previous: PlanEntry, entry: PlanEntry, start: int, end: int, noted:
     return start - copied.source - (following - copied.destination)
 
 
-def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:
+def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Copied | None:
     """A record and its copy of an exact entry about this very commit, which lacked nothing; None for any other entry."""
     if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or not _is_of(entry, draft, match_on):
         return None
-    before, after = (copied and Anchor(*copied[:3]) for copied in (entry.evidence.before, entry.evidence.after))
-    return where_it_goes_on(draft.offset, entry.offset or 0, before, after)
+    return where_it_goes_on(draft.offset, entry.offset or 0, entry.evidence.before, entry.evidence.after)
 
 
 def _is_of(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> bool:

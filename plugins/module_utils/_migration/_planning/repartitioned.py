@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import typing as t
 
-from ..._matching.evidence import Anchor, Decision, Log, blocked, failed
+from ..._matching.evidence import Decision, Log, blocked, failed
 from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
 from ..._model.errors import InvalidInput
@@ -17,7 +17,7 @@ from ..._model.match_on import Matching
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
 from ..._model.progress import paced, part_of
-from ..._model.verdicts import Reason, Way
+from ..._model.verdicts import Copied, Reason, Way
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from ..drafts import entry_of
 from .merged_counts import counting, found_in, missing_records, read_around
@@ -147,9 +147,9 @@ def _decided(
         copies = counts.last_consumed[number], counts.first_wanted[number]
         before, after = (_anchor(merged, copy, log, counts.matching) for copy in copies)
         offset = decision.offset
-        if offset is None or (before is not None and before.destination_offset >= offset):
+        if offset is None or (before is not None and before.destination >= offset):
             before = None
-        if offset is None or (after is not None and after.destination_offset < offset):
+        if offset is None or (after is not None and after.destination < offset):
             after = None
         matched_by = () if offset is None else counts.matching.parts
         result.append(dataclasses.replace(decision.by(way), before=before, after=after, matched_by=matched_by))
@@ -170,13 +170,13 @@ def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: OnUn
     return dataclasses.replace(decision, detail="; ".join(filter(None, (decision.detail, assumed))))
 
 
-def _anchor(merged: Merged, copy: Copy | None, log: Log, matching: Matching) -> Anchor | None:
+def _anchor(merged: Merged, copy: Copy | None, log: Log, matching: Matching) -> Copied | None:
     """None also where it has left the log since it was counted."""
     records = [] if copy is None else log.between(copy.destination_offset, copy.destination_offset + 1)
     if copy is None or not records:
         return None
     fingerprint = matching.fingerprint(records[0])
-    return Anchor(copy.source_offset, copy.destination_offset, fingerprint, merged.sources[copy.source])
+    return Copied(copy.source_offset, copy.destination_offset, fingerprint, merged.sources[copy.source])
 
 
 def _entries(merged: Merged, group: str, decisions: _Decisions, given: StrategyInput) -> dict[DraftKey, PlanEntry]:

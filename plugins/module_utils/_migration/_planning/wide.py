@@ -175,9 +175,9 @@ class _Wide:
     def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
         """Is the record before the offset the last consumed one?"""
         before = decision.before
-        if before is None or before.destination_offset != (decision.offset or 0) - 1:
+        if before is None or before.destination != (decision.offset or 0) - 1:
             return False
-        between, log = (before.source_offset + 1, case.committed), self.source.logs[case.source]
+        between, log = (before.source + 1, case.committed), self.source.logs[case.source]
         return not log.unread(*between) and not log.between(*between)
 
     def _by_whole_logs(self, cases: t.Mapping[_Key, Case], doubts: t.Mapping[_Key, str]) -> dict[_Key, Decision]:

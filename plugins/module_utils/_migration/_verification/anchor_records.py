@@ -12,10 +12,11 @@ from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.grouping import values_by_key
 from ..._model.match_on import MatchOn
-from ..._model.plan import Copied, PlanEntry
+from ..._model.plan import PlanEntry
 from ..._model.receipt import Key
 from ..._model.records import Record, TopicPartition
 from ..._model.report import Flaw, ProblemKind
+from ..._model.verdicts import Copied
 from ..cluster_logs import ClusterLogs
 
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._model.plan import Copied
-from ..._model.verdicts import Verdict
+from ..._model.verdicts import Copied, Verdict
 from ..._model.visible_text import shortened, visible
 from .figures import GroupPartition, KnownLogs, State
 from .totals import GroupFigures, group_figures, lag_of

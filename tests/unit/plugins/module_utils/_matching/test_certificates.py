@@ -18,9 +18,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     SameLog,
     WholeLogs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Copied, Verdict
 from tests.attack import rule
 from tests.attack.case import parse
 from tests.attack.recheck import is_true
@@ -149,7 +149,7 @@ ALL = {"matched_by": ("key", "value", "headers", "timestamp")}
             f"{SIX} C=2",
             3,
             ContiguousToTheEnd(FIRM._replace(records=2), FIRM._replace(records=2), 4, 4),
-            {**ALL, "after": Anchor(2, 3, "")},
+            {**ALL, "after": Copied(2, 3, "")},
             id="others are in a row",
         ),
         pytest.param(f"{SIX} C=6", 5, EndsWithConsumed(FIRM._replace(records=4), 0), ALL, id="the last one follows"),

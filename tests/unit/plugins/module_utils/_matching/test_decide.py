@@ -122,8 +122,8 @@ class TestPlain:
     def test_anchors_are_named(self) -> None:
         decision = decided(3, log("a b c d e"), log("x a b c d e"))
         assert decision.before and decision.after
-        assert (decision.before.source_offset, decision.before.destination_offset) == (2, 3)
-        assert (decision.after.source_offset, decision.after.destination_offset) == (3, 4)
+        assert (decision.before.source, decision.before.destination) == (2, 3)
+        assert (decision.after.source, decision.after.destination) == (3, 4)
         assert decision.before.fingerprint == b"c".hex()
         assert decision.matched_by == ("key", "value", "headers", "timestamp")
 
@@ -272,7 +272,7 @@ class TestCopiedAgain:
     def test_a_later_copy_that_is_whole_is_exact(self) -> None:
         decision = decided(4, log("a b c d e f"), log("a b c d e f c d e f"))
         assert said(decision) == (EXACT, 8, Reason.RECOPIED, 0)
-        assert decision.after and decision.after.destination_offset == 8
+        assert decision.after and decision.after.destination == 8
 
     def test_a_copy_that_began_late_and_again_from_the_start(self) -> None:
         source = log(run(0, 60))

@@ -8,13 +8,12 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import shifted
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
     Log,
     Need,
     Policy,
     Question,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict, Way
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Copied, Reason, Verdict, Way
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
 from tests.attack.broker import serve
@@ -115,14 +114,14 @@ def test_values_that_come_again_and_again_do_not_make_a_wrong_difference_right(w
     assert settle(1200, source, destination, SHORT_OF_MONEY, (10,)).decision.offset is None
 
 
-def on(source: FullLog, destination: FullLog, anchor: Anchor, timestamp: bool = False) -> bool:
+def on(source: FullLog, destination: FullLog, anchor: Copied, timestamp: bool = False) -> bool:
     question = Question(0, Log(source.facts), Log(destination.facts))
     while isinstance(answer := shifted.goes_on(question, anchor, timestamp), Need):
         serve(answer, question, source, destination)
     return answer
 
 
-ANCHOR = Anchor(1000, 1050, b"r1000".hex())
+ANCHOR = Copied(1000, 1050, b"r1000".hex())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +163,7 @@ def test_a_source_that_was_recreated_is_another_one():
 def test_a_replication_tool_that_began_again_is_seen_by_the_times_of_values_that_come_again_and_again():
     words = [f"{'abcde'[number % 5]}@{number}" for number in range(120)]
     source, destination = log(" ".join(words)), words[:100] + words[90:110]
-    anchor = Anchor(95, 95, b"a".hex())
+    anchor = Copied(95, 95, b"a".hex())
     assert on(source, log(" ".join(words[:110])), anchor, True) is True
     assert on(source, log(" ".join(destination)), anchor, True) is False
     assert on(log(" ".join(words + words[:5])), copied(" ".join(destination)), anchor) is False

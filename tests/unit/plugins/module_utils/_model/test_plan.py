@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Copied,
     Evidence,
     Plan,
     PlanEntry,
@@ -19,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Copied, Reason, Verdict
 
 
 def entry(verdict: Verdict = Verdict.EXACT, offset: int | None = 7, partition: int = 0, **more: object) -> PlanEntry:

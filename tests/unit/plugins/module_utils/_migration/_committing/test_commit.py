@@ -39,7 +39,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Copied,
     Evidence,
     Plan,
     PlanEntry,
@@ -54,7 +53,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
     SnapshotEntry,
     SnapshotGroup,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    CertificateName,
+    Copied,
+    Reason,
+    Verdict,
+)
 from tests.support.identities import Identities, known_by_id
 from tests.support.memory_groups import MemoryGroups
 

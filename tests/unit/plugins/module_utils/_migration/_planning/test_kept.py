@@ -11,7 +11,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Copied,
     Evidence,
     Plan,
     SourcePosition,
@@ -20,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
     Absent,
     CertificateName,
+    Copied,
     Reason,
     Verdict,
 )

@@ -18,10 +18,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    CertificateName,
+    Copied,
+    Reason,
+    Verdict,
+)
 from tests.support.memory_brokers import DESTINATION, SOURCE, MemoryBrokers
 
 OLD = [10 * number for number in range(40)]  # in turns in partition 0 and partition 1 of the source

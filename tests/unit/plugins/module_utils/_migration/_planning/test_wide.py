@@ -6,7 +6,6 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
     Decision,
     Log,
     LogFacts,
@@ -21,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Copied, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail
 
 ORDERS = TopicPartition("orders", 0)
@@ -43,7 +42,7 @@ def _cluster(first_at: int | None = None, **facts: t.Any) -> ClusterLogs:
 def settled(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Decision]:
     """What becomes of an offset that was found, when this tail follows it and both whole logs are more than is allowed."""
 
-    def settle(tail: Tail, before: Anchor | None, first_at: int | None = None, **facts: t.Any) -> Decision:
+    def settle(tail: Tail, before: Copied | None, first_at: int | None = None, **facts: t.Any) -> Decision:
         destination = _cluster(first_at, **facts)
         monkeypatch.setattr(wide, "obstacle", lambda _options: None)
         monkeypatch.setattr(wide, "read_contents", lambda *_args: None)
@@ -61,10 +60,10 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Decision]:
     return settle
 
 
-LAST = Anchor(COMMITTED - 2, OFFSET - 1, "")  # the last consumed record that is there, right before the offset
-EARLIER = Anchor(COMMITTED - 3, OFFSET - 1, "")
-APART = Anchor(COMMITTED - 2, OFFSET - 2, "")
-UNREAD = Anchor(COMMITTED - 20, OFFSET - 1, "")
+LAST = Copied(COMMITTED - 2, OFFSET - 1, "")  # the last consumed record that is there, right before the offset
+EARLIER = Copied(COMMITTED - 3, OFFSET - 1, "")
+APART = Copied(COMMITTED - 2, OFFSET - 2, "")
+UNREAD = Copied(COMMITTED - 20, OFFSET - 1, "")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ UNREAD = Anchor(COMMITTED - 20, OFFSET - 1, "")
         pytest.param(ONE_MISSING, LAST, OFFSET, id="nor before the offset"),
     ],
 )
-def test_exact(settled: t.Callable[..., Decision], tail: Tail, before: Anchor | None, first_at: int | None) -> None:
+def test_exact(settled: t.Callable[..., Decision], tail: Tail, before: Copied | None, first_at: int | None) -> None:
     decision = settled(tail, before, first_at)
     assert (decision.verdict, decision.offset) == (Verdict.EXACT, OFFSET)
     assert decision.certificate is not None
@@ -120,7 +119,7 @@ def test_what_the_tail_lacks_is_told(settled: t.Callable[..., Decision], tail: t
         ),
     ],
 )
-def test_in_doubt(settled: t.Callable[..., Decision], tail: Tail, before: Anchor | None, first_at: int | None) -> None:
+def test_in_doubt(settled: t.Callable[..., Decision], tail: Tail, before: Copied | None, first_at: int | None) -> None:
     decision = settled(tail, before, first_at)
     assert (decision.verdict, decision.reason) == (Verdict.SAFE, Reason.TAIL_NOT_COUNTED)
     assert f"spark_limit is {2 * END - 1}" in decision.detail

@@ -11,7 +11,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Copied,
     Evidence,
     Plan,
     PlanEntry,
@@ -22,7 +21,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, CertificateName, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    Absent,
+    CertificateName,
+    Copied,
+    Verdict,
+)
 from tests.support.identities import known_by_id
 from tests.support.memory_brokers import DESTINATION, ORDERS, SOURCE, MemoryBrokers
 
