@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from .._model.background import at_once
-from .._model.cluster_identity import UNKNOWN_ID, ClusterIdentity, LogRange, Traits, address_mark, seem_one
+from .._model.cluster_identity import UNKNOWN_ID, ClusterIdentity, Traits, address_mark, seem_one
 from .._model.connection import Connection
 from .._model.records import TopicPartition
 from .admin_client import AdminClient
@@ -50,8 +50,7 @@ def look_at(connection: Connection, names: t.Collection[str], others: t.Collecti
         for code in codes.values():
             raise_if_it_passes(code)
         raise_for_topics(connection, codes, "READ")
-        identity = _identity(answer)
-        return identity._replace(traits=identity.traits._replace(logs=_logs(client, answer, wanted)))
+        return _with_logs(client, answer, wanted)
 
     return attempt(connection, read)
 
@@ -72,11 +71,11 @@ def are_one(source: Connection, destination: Connection) -> bool:
 
 
 def _everything(connection: Connection) -> Traits:
-    def read(client: AdminClient) -> Traits:
+    def read(client: AdminClient) -> ClusterIdentity:
         answer = request_metadata(client, None)
-        return _identity(answer).traits._replace(logs=_logs(client, answer, answer.topics))
+        return _with_logs(client, answer, answer.topics)
 
-    return attempt(connection, read)
+    return attempt(connection, read).traits
 
 
 def _identity(answer: t.Any) -> ClusterIdentity:
@@ -85,13 +84,15 @@ def _identity(answer: t.Any) -> ClusterIdentity:
     return ClusterIdentity(id_of(answer), Traits(tuple(brokers), ids))
 
 
-def _logs(client: AdminClient, answer: t.Any, topics: t.Iterable[t.Any]) -> dict[str, tuple[LogRange | None, ...]]:
+def _with_logs(client: AdminClient, answer: t.Any, topics: t.Iterable[t.Any]) -> ClusterIdentity:
     numbers = {topic.name: sorted(each.partition_index for each in topic.partitions) for topic in topics}
     wanted = {TopicPartition(name, number) for name, numbers_of_topic in numbers.items() for number in numbers_of_topic}
     bounds = served_bounds(client, answer, wanted)
     ranges = {at: log_bounds.log for at, log_bounds in bounds.items()}
-    return {
+    logs = {
         name: tuple(ranges.get(TopicPartition(name, number)) for number in numbers_of_topic)
         for name, numbers_of_topic in numbers.items()
         if numbers_of_topic
     }
+    identity = _identity(answer)
+    return identity._replace(traits=identity.traits._replace(logs=logs))

@@ -237,7 +237,9 @@ def translated(connection: Connection, exc: KafkaFailure) -> MigrationError:
     if isinstance(exc, errors.SaslAuthenticationFailedError):
         return refusal(connection, [exc])
     if isinstance(exc, NotOffered):
-        return _not_offered(cluster, exc)
+        need, what = needed(str(exc)), "the brokers do not offer a request that is needed"
+        remedy = "upgrade them, or see what older brokers cannot do"
+        return need.refusal(cluster) if need else BrokerError(what, cluster=cluster, why=_named(exc), remedy=remedy)
     if isinstance(exc, errors.AuthorizationError):
         return NotAuthorized(
             "the broker denies it", cluster=cluster, why=_named(exc), remedy="grant the ACL to the user of this cluster"
@@ -282,16 +284,6 @@ def translated(connection: Connection, exc: KafkaFailure) -> MigrationError:
     return BrokerError(
         what, cluster=cluster, why=_named(exc), remedy="see what the brokers' logs say of it, and run again"
     )
-
-
-def _not_offered(cluster: str, exc: NotOffered) -> BrokerError:
-    need = needed(str(exc))
-    if need is None:
-        what = "the brokers do not offer a request that is needed"
-        return BrokerError(
-            what, cluster=cluster, why=_named(exc), remedy="upgrade them, or see what older brokers cannot do"
-        )
-    return need.refusal(cluster)
 
 
 def _named(exc: KafkaFailure) -> str:

@@ -46,11 +46,7 @@ def cluster_id(connection: Connection) -> str:
 
 def list_topics(connection: Connection) -> list[str]:
     """Every topic that the user may describe, internal ones included, by name."""
-
-    def read(client: AdminClient) -> list[str]:
-        return sorted(topic.name for topic in request_metadata(client, None).topics)
-
-    return attempt(connection, read)
+    return attempt(connection, lambda client: sorted(topic.name for topic in request_metadata(client, None).topics))
 
 
 def describe_topics(connection: Connection, names: t.Collection[str]) -> dict[str, TopicDescription]:
@@ -85,11 +81,7 @@ def keeps_message_formats(connection: Connection) -> bool:
 
     An inter.broker.protocol.version before 3.0 lets these keep to it; that is not asked, because it needs an ACL.
     """
-
-    def read(client: AdminClient) -> bool:
-        return not can(client, Ability.OPEN_TRANSACTIONS)  # which came with 3.0
-
-    return attempt(connection, read)
+    return attempt(connection, lambda client: not can(client, Ability.OPEN_TRANSACTIONS))  # which came with 3.0
 
 
 def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str | None]:

@@ -91,7 +91,7 @@ class Log:
         another = facts.log_start < old.log_start or facts.end < old.end or facts.high_watermark < old.high_watermark
         moved = (facts.end, facts.high_watermark) != (old.end, old.high_watermark)
         held = (0, 0) if another else (facts.log_start, old.end if moved else old.high_watermark)
-        self.records, self.aborted = _part(self.records, *held), _part(self.aborted, *held)
+        self.records, self.aborted = records_between(self.records, *held), records_between(self.aborted, *held)
         self.read, self.read_uncommitted = within(self.read, held), within(self.read_uncommitted, held)
         if moved or another:  # what was not there may have come since
             self.lookups = {} if another else {time: at for time, at in self.lookups.items() if at is not None}
@@ -136,11 +136,11 @@ class Log:
 
     def between(self, start: int, end: int) -> list[Record]:
         """The known visible records with start <= offset < end, by offset."""
-        return _part(self.records, start, end)
+        return records_between(self.records, start, end)
 
     def aborted_between(self, start: int, end: int) -> list[Record]:
         """The known aborted records with start <= offset < end, by offset."""
-        return _part(self.aborted, start, end)
+        return records_between(self.aborted, start, end)
 
     def unread(self, start: int, end: int, *, uncommitted: bool = False) -> list[Span]:
         """What is missing of [start, end) within the log's edges, as spans."""
@@ -309,7 +309,8 @@ _offset = operator.attrgetter("offset")
 _start, _end = operator.itemgetter(0), operator.itemgetter(1)
 
 
-def _part(records: list[Record], start: int, end: int) -> list[Record]:
+def records_between(records: list[Record], start: int, end: int) -> list[Record]:
+    """Those of these records, which are by offset, with start <= offset < end."""
     low = bisect.bisect_left(records, start, key=_offset)
     return records[low : bisect.bisect_left(records, end, low, key=_offset)]
 

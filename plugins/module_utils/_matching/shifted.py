@@ -16,10 +16,10 @@ from .._model.match_on import Matching
 from .._model.verdicts import Copied, Way
 from . import rows
 from .certificates import DISTINCT, Comparison, EndsBefore, Lossless, NoRecordBefore, SameDifference
+from .certify import WIDTHS
 from .evidence import Decision, Need, Question, Span
 from .log_reader import NotRead, Reader
 
-_WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
 _LAST = 64  # records at the destination's end, no two of them equal, that must be found at one place only
 _ROOM = 10_000  # offsets of the source among which they are looked for
 
@@ -113,7 +113,7 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
 def _lags(logs: _Shifted, committed: int, lossless: Lossless | None) -> Decision | None:
     """The answer for an offset after the destination's end; None where no consumed record is seen that is still to come."""
     first = max(logs.high, logs.source.start)
-    for width in _WIDTHS:
+    for width in WIDTHS:
         if consumed := logs.source.records(max(first, committed - width), committed):
             return rows.lags(logs.destination, consumed[-1].offset, lossless, first - 1, at_end=True).by(Way.DIFFERENCE)
     return None
@@ -138,13 +138,13 @@ class _Shifted:
     def want(self, *places: int) -> None:
         """Note that same() will be asked for all of these."""
         for place in places:
-            start, end = self._around(place, _WIDTHS[0])
+            start, end = self._around(place, WIDTHS[0])
             self.source.want(start, end)
             self.destination.want(start - self.shift, end - self.shift)
 
     def same(self, place: int) -> Comparison | None:
         """The records around this offset of the source, if both logs show the same, and enough different ones."""
-        for width in _WIDTHS:
+        for width in WIDTHS:
             start, end = self._around(place, width)
             if not all([self.source.want(start, end), self.destination.want(start - self.shift, end - self.shift)]):
                 raise NotRead

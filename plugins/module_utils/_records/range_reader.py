@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import bisect
 import collections
 import dataclasses
-import operator
 import time
 import typing as t
 
+from .._matching.evidence import Span, records_between
 from .._model.connection import Connection
 from .._model.match_on import FINGERPRINTED
 from .._model.records import NO_TIMESTAMP, Record, TopicPartition, record_of
@@ -19,8 +18,6 @@ from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABL
 from .consumer_client import FEW_LOOKS, expect_consumer, open_consumer
 from .fingerprint import fingerprint
 from .scanning import Piece, PieceReader, ReadTask
-
-Span = tuple[int, int]  # offsets [start, end)
 
 NEAR = 256  # records between two spans of a partition that are read along: a jump costs round trips
 # Bytes of a partition in one response. The first batch may be larger, those of other partitions not (KIP-74): with large
@@ -220,12 +217,5 @@ def _merged(spans: t.Iterable[Span], near: int = 0) -> list[Span]:
     return merged
 
 
-_offset = operator.attrgetter("offset")  # called at every step of a search, and so in C
-
-
 def _as_asked(spans: t.Iterable[Span], records: list[Record]) -> list[RangeRead]:
-    answers = []
-    for start, end in spans:
-        low = bisect.bisect_left(records, start, key=_offset)
-        answers.append(RangeRead(start, end, records[low : bisect.bisect_left(records, end, low, key=_offset)]))
-    return answers
+    return [RangeRead(start, end, records_between(records, start, end)) for start, end in spans]

@@ -84,7 +84,7 @@ def test_a_replication_tool_that_lags_is_seen():
 
 def test_no_log_breaks_a_promise(monkeypatch):
     """Random logs without timestamps, and the differences of some of their true copies; short logs, so few are compared."""
-    monkeypatch.setattr(shifted, "_WIDTHS", (3, 6, 12))
+    monkeypatch.setattr(shifted, "WIDTHS", (3, 6, 12))
     believed = 0
     for name, seed in itertools.product(("plain", "mixed", "strangers", "again", "lag"), range(50)):
         chance = random.Random(seed)
