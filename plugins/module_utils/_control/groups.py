@@ -25,8 +25,14 @@ from .admin_client import (
     subscribed_topics,
 )
 from .attempts import DEADLINE_SECONDS, attempt
-from .coordinators import by_node, coordinators_of, find_coordinators, known_coordinators
-from .offset_fetch import all_commits, first_commits
+from .coordinators import (
+    all_commits,
+    by_node,
+    coordinators_of,
+    find_coordinators,
+    first_commits,
+    known_coordinators,
+)
 from .producers import named_transactions
 from .reasons import ErrorCode, KafkaFailure, as_exception
 from .topics import broker_ids

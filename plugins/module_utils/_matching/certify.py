@@ -19,8 +19,7 @@ from .certificates import (
     FromTheEnd,
     has_arrived,
 )
-from .context import Context, Known, Side
-from .explain import check_stamps, explain
+from .context import Context, Known, Side, explain
 from .log_reader import Doubt, Reader
 from .lost_records import lost_until
 from .search import TAIL, Cut
@@ -124,7 +123,7 @@ def _compared(
     known: Known, originals: t.Sequence[Record], copies: t.Sequence[Record], whole: bool = False
 ) -> Comparison | None:
     """What equal records these are; None where they are not, or where one may be a copy of either side."""
-    check_stamps(known, list(copies))
+    known.check_stamps(list(copies))
     keys = [known.key(record) for record in originals]
     if not keys or keys != [known.key(record) for record in copies]:
         return None
@@ -185,7 +184,7 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
     destination.want(offset, destination.end)
     unconsumed = source.records(reader.committed, source.end)
     rest = destination.records(offset, destination.end)
-    check_stamps(known, rest)
+    known.check_stamps(rest)
     known.add(unconsumed)
     explain(source, context, known, rest)
     _doubt_lost_ones(reader, known, rest)
@@ -234,5 +233,5 @@ def _are_not_before(
     if offset - begin > LONGEST:
         return False
     passed = destination.records(begin, offset)
-    check_stamps(known, passed)
+    known.check_stamps(passed)
     return not any(known.key(record) in missing for record in passed)

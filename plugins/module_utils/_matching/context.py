@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 
-"""The source around a committed offset, and what it says of the side that any record belongs to."""
+"""The source around a committed offset, and which side of it destination records come from.
+
+Those that the context does not hold are looked up at the source.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,12 @@ import enum
 
 from .._model.match_on import Key, Matching
 from .._model.records import Record
-from .log_reader import LogReader, Measure
+from .log_reader import LogReader, Measure, NotRead
 
 _GROWTH = 8
+_FIRST_SPAN = 32
+_SEARCH_GROWTH = 4
+_GLANCE = 160  # offsets
 _MARKERS = 2  # offsets more, as a transaction's marker often stands before the committed offset
 
 
@@ -89,6 +95,14 @@ class Side(enum.IntFlag):
     DESTINATION_ONLY = 4  # the source does not have it
 
 
+class OtherMatching(Exception):
+    """The destination's records have to be compared in another way. Never leaves this package."""
+
+    def __init__(self, matching: Matching) -> None:
+        super().__init__(matching)
+        self.matching = matching
+
+
 class Known:
     """The source records that were read for an entry, by what matches them."""
 
@@ -162,20 +176,99 @@ class Known:
         """The highest source offset at or after the committed one that this destination record may come from."""
         return self._unconsumed[self.key(record)]
 
-    def matches_without_headers(self, records: c.Iterable[Record]) -> bool:
-        """Does any of these destination records, none of which is known, match a source record but for its headers?"""
+    def check_stamps(self, records: c.Iterable[Record]) -> None:
+        """See whether the destination put its own time on any of these records. Raises OtherMatching."""
+        if self.matching.timestamp and any(record.log_append_time for record in records):
+            raise OtherMatching(self.matching._replace(timestamp=False))
+
+    def check_headers(self, records: c.Iterable[Record]) -> None:
+        """See whether any of these destination records, none of which is known, matches a source record but for its headers.
+
+        Raises OtherMatching.
+        """
         if not self.matching.headers:
-            return False
+            return
         if self._bare is None:
             self._bare = {self._bare_key(record) for part in self._records for record in part}
-        return any(self._bare_key(record) in self._bare for record in records)
+        if any(self._bare_key(record) in self._bare for record in records):
+            raise OtherMatching(self.matching._replace(headers=False))
 
-    def matches_without_times(self, records: c.Iterable[Record]) -> bool:
-        """Has any of these destination records, none of which is known, the content of a source record with another time?"""
-        name = Matching(False, self.matching.headers).key
-        contents = {name(record) for part in self._records for record in part}
-        return any(name(record) in contents for record in records)
+    def check_times(self, records: c.Iterable[Record]) -> None:
+        """See whether any of these, none of which is known, has the content of a source record with another time.
+
+        Raises OtherMatching.
+        """
+        if not self.matching.timestamp:
+            return
+        matching = self.matching._replace(timestamp=False)
+        contents = {matching.key(record) for part in self._records for record in part}
+        if any(matching.key(record) in contents for record in records):
+            raise OtherMatching(matching)
 
     def without_timestamps(self) -> bool:
         """Has any of the source records no timestamp that brokers can look up? Negative ones they cannot."""
         return any(record.timestamp < 0 for part in self._records for record in part)
+
+
+def explain(source: LogReader, context: Context, known: Known, records: list[Record]) -> None:
+    """Find these destination records at the source, or prove them destination-only: afterwards known has a side for each.
+
+    A time look-up is a lower bound of where a record can be, so the source is read from there, to its end at most.
+    Raises NotRead, BudgetSpent, OtherMatching.
+    """
+    pending = {known.key(record): record for record in records if known.side(record) is Side.UNKNOWN}
+    if not pending:
+        return
+    if context.has_gaps and not source.want_uncommitted(context.low, context.high):
+        raise NotRead
+    if context.whole:
+        known.check_headers(list(pending.values()))
+        known.check_times(list(pending.values()))
+        known.destination_only.update(pending)
+        return
+    for begin, group in _by_start(source, list(pending.values())):
+        left = _search(source, known, begin, group)
+        known.check_times(left)
+        known.destination_only.update(known.key(record) for record in left)
+
+
+def glance(source: LogReader, known: Known, records: list[Record]) -> None:
+    """Look for these destination records at the source where their timestamps point; those not found there stay unknown.
+
+    All of it is read, for where timestamps run back, a later one does not mean that it was passed.
+    Raises NotRead, BudgetSpent, OtherMatching.
+    """
+    times = {record.timestamp for record in records}
+    for begin, group in _by_start(source, records):
+        visible, aborted = source.with_aborted(begin, min(source.end, begin + source.within_budget(_GLANCE)))
+        known.add(*([record for record in part if record.timestamp in times] for part in (visible, aborted)))
+        known.check_headers([record for record in group if known.side(record) is Side.UNKNOWN])
+
+
+def _by_start(source: LogReader, records: list[Record]) -> list[tuple[int, list[Record]]]:
+    """Where the search for each begins. Two look-ups do for any number: an earlier time's answer is a bound for later ones."""
+    latest = max(record.timestamp for record in records)
+    earliest = min(record.timestamp for record in records)
+    starts: list[tuple[int, list[Record]]] = []
+    source.want_times((earliest, latest))
+    for time, group in (
+        (earliest, [record for record in records if record.timestamp != latest]),
+        (latest, [record for record in records if record.timestamp == latest]),
+    ):
+        if group:
+            begin = source.first_at(time)
+            starts.append((source.end if begin is None else begin, group))
+    return starts
+
+
+def _search(source: LogReader, known: Known, begin: int, records: list[Record]) -> list[Record]:
+    """Read the source from `begin` on until all these records are known, or to its end; what is left of them."""
+    done, width, measure = begin, _FIRST_SPAN, Measure()
+    while records and done < source.end:
+        measure.shrink(source.end - done)
+        until = min(source.end, done + source.within_budget(width))
+        known.add(*source.with_aborted(done, until))
+        records = [record for record in records if known.side(record) is Side.UNKNOWN]
+        known.check_headers(records)
+        done, width = until, width * _SEARCH_GROWTH
+    return records

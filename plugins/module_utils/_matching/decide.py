@@ -20,9 +20,8 @@ from . import rows, whole
 from .absent import with_absent
 from .between import Between, Located, offset_between
 from .certify import certificate, doubt_copies_of_later_ones
-from .context import Context, Known, read_context
+from .context import Context, Known, OtherMatching, read_context
 from .evidence import Decision, Need, Question
-from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, Measure, NotRead, Reader
 from .search import HEAD, SOURCE_HEAD, TAIL, Cut, find_cut
 from .shifted import by_shift

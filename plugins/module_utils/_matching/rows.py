@@ -17,9 +17,8 @@ from . import chosen
 from .between import count_back
 from .certificates import DISTINCT, ConsumedBefore, Lossless, NoRecordBefore, NothingConsumed, NothingThere
 from .certify import certificate, doubt_copies_of_later_ones, same_before
-from .context import Context, Known, Side
+from .context import Context, Known, OtherMatching, Side
 from .evidence import Decision, LogFacts, Policy, blocked
-from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, LogReader, Reader
 from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
 from .search import TAIL, Cut

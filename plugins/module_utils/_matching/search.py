@@ -14,9 +14,8 @@ import dataclasses
 import itertools
 
 from .._model.records import Record
-from .context import Context, Known, Side
+from .context import Context, Known, Side, explain, glance
 from .evidence import Span
-from .explain import check_headers, check_stamps, explain, glance
 from .log_reader import BudgetSpent, Doubt, LogReader, Measure, NotRead, Reader
 
 MARGIN = 8  # offsets read below the first look-up, for the last consumed record
@@ -122,10 +121,10 @@ class _CutSearch:
     def look(self) -> None:
         """Take in the span: its records, their sides, and the position of L, or their number where L is not there."""
         self._records = self._destination.records(self._low, self._high)
-        check_stamps(self._known, self._records)
+        self._known.check_stamps(self._records)
         self._sides = self._known.sides(self._records)
         if not any(self._sides):
-            check_headers(self._known, self._records)
+            self._known.check_headers(self._records)
         self._first = [*self._sides, Side.UNCONSUMED].index(Side.UNCONSUMED)
         if self._has_unconsumed and self._records[self._first].offset < self._begin:
             # Its like is not in the context, so the look-up says nothing of what stands before it either.
@@ -270,7 +269,7 @@ def _caught_up(destination: LogReader, context: Context, known: Known) -> Cut | 
     if context.after or not context.before or not context.to_end:
         return None
     tail = destination.records(max(destination.start, destination.end - TAIL), destination.end)
-    check_stamps(known, tail)
+    known.check_stamps(tail)
     if tail and known.key(tail[-1]) == known.key(context.before[-1]):
         return Cut(tail, known.sides(tail), len(tail) - 1, None)
     return None
@@ -343,7 +342,7 @@ def _first_by_order(log: LogReader, known: Known, begin: int, timestamp: int) ->
         for probe in probes:
             log.want(*probe)
         records = [record for probe in probes for record in log.records(*probe)[:1]]
-        check_stamps(known, records)
+        known.check_stamps(records)
         late = [record.timestamp >= timestamp for record in records]
         if not records or late != sorted(late):
             return None

@@ -36,7 +36,6 @@ from .surroundings import (
     output_to,
     work_folder,
 )
-from .watching import watched_jobs
 
 if t.TYPE_CHECKING:
     from .spark_library import DataFrame, SparkSession
@@ -179,7 +178,7 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
                 ),
             ):
                 spark = builder.config(map=dict(properties)).getOrCreate()
-            with watched_jobs(spark.sparkContext.statusTracker(), say):
+            with workers.watched_jobs(spark.sparkContext.statusTracker(), say):
                 yield spark
             # Writing the archive takes some ten seconds, which do not matter after a session that has done much.
             learnt = known.made is not None and time.monotonic() - began > _LONG

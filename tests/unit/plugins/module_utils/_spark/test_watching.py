@@ -4,7 +4,7 @@ import threading
 import time
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched_jobs
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.workers import watched_jobs
 
 
 def slowly(batches):
