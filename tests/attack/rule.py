@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import importlib
 import itertools
-import operator
 import pkgutil
 import typing as t
 
@@ -20,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack.broker import Broker, Logs, digested
 from tests.attack.case import Case
@@ -106,7 +106,7 @@ def whole(case: Case) -> Answer:
     def rule(question: Question) -> Decision | Need:
         reader = Reader(question)
         try:
-            counted = count_whole(reader, question)
+            counted = count_whole(reader)
         except NotRead:
             return reader.need()
         return decide_counted(question, counted)
@@ -147,10 +147,14 @@ def _both_counted(case: Case) -> counting.Logs:
     edges = case.destination_edges
 
     def made(name: str) -> counting.Logs:
+        def named(records: t.Iterable[Record]) -> list[Record]:
+            return [
+                record._replace(fingerprint=getattr(record, name), bare=getattr(record, name)) for record in records
+            ]
+
         return counting.Logs(
-            counting.LogSet([source], (0,), (logs.source.edges.end,)),
-            counting.LogSet([logs.destination.visible], (edges.start,), (edges.end,)),
-            operator.attrgetter(name),
+            counting.LogSet([named(source)], (0,), (logs.source.edges.end,)),
+            counting.LogSet([named(logs.destination.visible)], (edges.start,), (edges.end,)),
             timestamps=case.options.with_timestamp,
             stable=(logs.source.facts.end,),
             lossy=logs.source.facts.is_lossy,

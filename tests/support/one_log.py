@@ -25,7 +25,7 @@ class OneLog:
         self,
         source: t.Sequence[Record],
         copies: t.Sequence[Record],
-        name: t.Callable[[Record], t.Hashable] = lambda record: record.fingerprint,
+        name: t.Callable[[Record], t.Any] = lambda record: record.fingerprint,
         *,
         end: int,
         start: int = 0,
@@ -34,8 +34,13 @@ class OneLog:
     ) -> None:
         self.start, self.end = start, end
         source_end = max((record.offset + 1 for record in source), default=0)
-        logs = LogSet([source], (0,), (source_end,)), LogSet([copies], (start,), (end,))
-        self._logs = Logs(*logs, name, timestamps=timestamps, **more)
+        family = more.pop("otherwise", name)
+
+        def named(records: t.Iterable[Record]) -> list[Record]:
+            return [record._replace(fingerprint=name(record), bare=family(record)) for record in records]
+
+        logs = LogSet([named(source)], (0,), (source_end,)), LogSet([named(copies)], (start,), (end,))
+        self._logs = Logs(*logs, timestamps=timestamps, aborted=named(more.pop("aborted", ())), **more)
         if timestamps and more.get("lossy"):
             times = [None if copy.log_append_time else copy.timestamp for copy in copies]
             lost = copies_of_lost(

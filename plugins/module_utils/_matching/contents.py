@@ -141,17 +141,16 @@ def copies_of_aborted(
     aborted: t.Sequence[Record],
     known: t.Collection[Name],
     copies: t.Iterable[Record],
-    name: t.Callable[[Record], Name],
     timestamps: bool,
 ) -> dict[int, int]:
     """The offsets of copies that can only be those of aborted records, with the lowest offset at the source of each."""
 
     def key(record: Record) -> tuple[Name, Time]:
-        return name(record), record.timestamp if timestamps and not record.log_append_time else None
+        return record.fingerprint, record.timestamp if timestamps and not record.log_append_time else None
 
     places: dict[tuple[Name, Time], int] = {}
     for record in aborted:
-        if name(record) not in known:
-            places.setdefault((name(record), record.timestamp if timestamps else None), record.offset)
-            places.setdefault((name(record), None), record.offset)
+        if record.fingerprint not in known:
+            places.setdefault((record.fingerprint, record.timestamp if timestamps else None), record.offset)
+            places.setdefault((record.fingerprint, None), record.offset)
     return {copy.offset: places[key(copy)] for copy in copies if key(copy) in places} if places else {}

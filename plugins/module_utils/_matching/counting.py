@@ -53,9 +53,8 @@ class Logs:
     """Logs that were read whole, and those that hold their copies, ready to be counted for any number of groups.
 
     source: the records that the source still has, aborted ones left out and those of open transactions included. copies:
-    the visible records of the destination. name tells contents apart; timestamps: whether times are compared at all.
-    otherwise: another name, by which copies are known whose first one the source does not have (tools add headers). They
-    count as copies with another time, unless they have the source's.
+    the visible records of the destination. timestamps: whether times are compared at all. Copies whose headers the source does
+    not have (tools add some) count as copies with another time, unless they have the source's.
     stable, only_doubled, lossy: see CountedPair. Copies that can only be those of lost records stand for nothing.
     aborted: source records of aborted transactions, which some tools copy. The group never reads them at the source, so the
     offset goes past copies of those before the committed one where that skips nothing. Only of a single log.
@@ -65,10 +64,8 @@ class Logs:
         self,
         source: LogSet,
         copies: LogSet,
-        name: t.Callable[[Record], Name],
         *,
         timestamps: bool,
-        otherwise: t.Callable[[Record], Name] | None = None,
         aborted: t.Sequence[Record] = (),
         stable: tuple[int, ...] | None = None,
         only_doubled: bool = True,
@@ -76,7 +73,6 @@ class Logs:
     ) -> None:
         sides = Sides(source.axis, range(len(source.records)), copies.axis, range(len(copies.records)))
         self._pair = CountedPair(sides, copies.ends, timestamps, stable, only_doubled, lossy)
-        self._name, self._family = name, otherwise or name
         lost: list[int] = []
         if timestamps and lossy:
             copies, lost = self._without_lost(source, copies)
@@ -105,11 +101,8 @@ class Logs:
     def _without_lost(self, source: LogSet, copies: LogSet) -> tuple[LogSet, list[int]]:
         """The copies without those that can only be of lost records, and the places of these."""
         lost = copies_of_lost(
-            (
-                Sighting(self._family(record), record.timestamp, at, record.offset)
-                for at, _place, record in source.places()
-            ),
-            (Sighting(self._family(copy), _kept_time(copy), at, copy.offset) for at, _place, copy in copies.places()),
+            (Sighting(record.bare, record.timestamp, at, record.offset) for at, _place, record in source.places()),
+            (Sighting(copy.bare, _kept_time(copy), at, copy.offset) for at, _place, copy in copies.places()),
         )
         left = [[copy for copy in log if (at, copy.offset) not in lost] for at, log in enumerate(copies.records)]
         places = [place for at, place, copy in copies.places() if (at, copy.offset) in lost]
@@ -125,7 +118,7 @@ class Logs:
             if len(records) == len(family_copies) == 1:  # nearly all
                 (place, record), (copy_place, copy) = records[0], family_copies[0]
                 time = self._time(copy)
-                if self._name(record) == self._name(copy) and (time is None or time == record.timestamp):
+                if record.fingerprint == copy.fingerprint and (time is None or time == record.timestamp):
                     once.append((place, copy_place, record.timestamp, time is None))
                     continue
             others.append(self._alike(records, family_copies))
@@ -137,13 +130,13 @@ class Logs:
     def _by_family(self, logs: LogSet) -> dict[Name, list[tuple[int, Record]]]:
         families: dict[Name, list[tuple[int, Record]]] = collections.defaultdict(list)
         for _at, place, record in logs.places():
-            families[self._family(record)].append((place, record))
+            families[record.bare].append((place, record))
         return families
 
     def _alike(self, records: list[tuple[int, Record]], copies: list[tuple[int, Record]]) -> Alike:
         return alike_contents(
-            [Named(place, self._name(record), record.timestamp) for place, record in records],
-            [Named(place, self._name(copy), self._time(copy)) for place, copy in copies],
+            [Named(place, record.fingerprint, record.timestamp) for place, record in records],
+            [Named(place, copy.fingerprint, self._time(copy)) for place, copy in copies],
             self._pair.timestamps,
         )
 
@@ -153,9 +146,9 @@ class Logs:
     def _copies_of_aborted(self, aborted: t.Sequence[Record], source: LogSet, copies: LogSet) -> dict[int, int]:
         if not aborted:
             return {}
-        known = {self._name(record) for _at, _place, record in source.places()}
+        known = {record.fingerprint for _at, _place, record in source.places()}
         sides = self._pair.sides
-        originals = copies_of_aborted(aborted, known, copies.records[0], self._name, self._pair.timestamps)
+        originals = copies_of_aborted(aborted, known, copies.records[0], self._pair.timestamps)
         return {
             sides.destination.place(0, copy): sides.source.place(0, original) for copy, original in originals.items()
         }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import operator
 import typing as t
 
 from .._model.match_on import Matching
@@ -71,9 +70,7 @@ def count_logs(reader: Reader) -> GroupCount:
             # The offsets before the start mean the same as the start.
             LogSet([originals], (0,), (source.end,)),
             LogSet([copies], (destination.start,), (destination.end,)),
-            operator.attrgetter("fingerprint"),
             timestamps=reader.policy.with_timestamp,
-            otherwise=operator.attrgetter("bare"),
             aborted=aborted,
             stable=(facts.end,),
             lossy=facts.is_lossy,

@@ -7,7 +7,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-import operator
 import typing as t
 
 from ..._matching.between import Between
@@ -76,9 +75,7 @@ def _count_in_process(merged: Merged, given: StrategyInput, committed: t.Sequenc
     logs = Logs(
         _whole(source, merged.sources),
         _whole(given.destination, merged.targets),
-        operator.attrgetter("fingerprint"),
         timestamps=given.options.policy.with_timestamp,
-        otherwise=operator.attrgetter("bare"),
         stable=tuple(source.logs[at].facts.end for at in merged.sources),
         only_doubled=False,
         lossy=_is_lossy(merged, source),

@@ -219,9 +219,7 @@ def test_the_process_counts_the_same(world: World, timestamps: bool, expired: bo
     logs = Logs(
         LogSet(world.sources, (0, 0)[: len(ends)], ends),
         LogSet(world.copies, (0, 0)[: len(world.ends)], world.ends),
-        lambda its: its.fingerprint,
         timestamps=timestamps,
-        otherwise=lambda its: its.bare,
         stable=(6, 8)[: len(ends)],
         only_doubled=False,
         lossy=expired,
@@ -278,7 +276,6 @@ def test_a_copy_of_a_lost_record_is_one_that_the_source_does_not_have() -> None:
     logs = Logs(
         LogSet((source, ()), (0, 0), (40, 40)),
         LogSet((destination,), (0,), (40,)),
-        lambda its: its.fingerprint,
         timestamps=True,
         only_doubled=False,
         lossy=True,
