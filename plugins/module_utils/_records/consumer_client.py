@@ -101,12 +101,13 @@ def _check_login(connection: Connection) -> None:
 
 @dataclasses.dataclass(slots=True)
 class Opened:
-    """A consumer for assign(), the numbers of partitions, and what librdkafka has complained of since.
+    """A consumer of a cluster for assign(), the numbers of partitions, and what librdkafka has complained of since.
 
     The numbers are of every topic that the consumer's user may describe, and were told at `since` of time.monotonic(). While
     it is polled, more complaints may come.
     """
 
+    connection: Connection
     consumer: Consumer
     partitions: dict[str, int]
     complaints: list[KafkaError]
@@ -121,7 +122,7 @@ def connected(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened
     """
     opened = _connecting(connection, settings)
     try:
-        learn_partitions(connection, opened)
+        learn_partitions(opened)
     except MigrationError:
         opened.consumer.close()
         raise
@@ -135,12 +136,12 @@ def _connecting(connection: Connection, settings: t.Mapping[str, t.Any]) -> Open
         consumer = Consumer({**_EXACT, **client_configuration(connection), **settings, "error_cb": errors.append})
     except KafkaException as exc:
         raise unusable_client(connection, exc) from exc
-    return Opened(consumer, {}, errors)
+    return Opened(connection, consumer, {}, errors)
 
 
-def learn_partitions(connection: Connection, opened: Opened) -> None:
+def learn_partitions(opened: Opened) -> None:
     """Ask for the numbers of partitions. Raises ConnectionFailed as connected() does."""
-    topics = _metadata(connection, opened.consumer, opened.complaints)
+    topics = _metadata(opened)
     opened.partitions = {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
     opened.since = time.monotonic()
     opened.complaints.clear()  # of bootstrap servers that did not answer, while another did
@@ -179,7 +180,7 @@ def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> t.
     key = _key(connection, settings)
     with _READERS.lent(key, lambda _key: _connecting(connection, settings)) as (opened, _was_used):
         if time.monotonic() > opened.since + _FRESH_SECONDS:
-            learn_partitions(connection, opened)
+            learn_partitions(opened)
         opened.complaints.clear()  # of former uses
         try:
             yield opened
@@ -198,8 +199,9 @@ def unusable_client(connection: Connection, exc: KafkaException) -> InvalidInput
     )
 
 
-def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaError]) -> list[t.Any]:
+def _metadata(opened: Opened) -> list[t.Any]:
     """Ask for ever longer: librdkafka tells why it fails only between the calls, and asks anew with each."""
+    connection, consumer, errors = opened.connection, opened.consumer, opened.complaints
     wait, last_chance = FIRST_WAIT_SECONDS, False
     patience = connection.request_timeout
     end = time.monotonic() + (patience if connection.is_slow else min(CONNECT_SECONDS, patience))

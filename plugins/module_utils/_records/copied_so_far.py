@@ -38,24 +38,17 @@ def rebuilt(
             yield _rebuilt(*readers, backlog_range, end)
 
 
-class ClusterReader(t.NamedTuple):
-    """A consumer of one cluster."""
-
-    connection: Connection
-    opened: Opened
-
-
 @contextlib.contextmanager
-def open_readers(source: Connection, destination: Connection) -> t.Iterator[tuple[ClusterReader, ClusterReader]]:
-    """A reader of each cluster."""
+def open_readers(source: Connection, destination: Connection) -> t.Iterator[tuple[Opened, Opened]]:
+    """A consumer of each cluster."""
     with (
         open_consumer(source, READ_COMMITTED) as source_consumer,
         open_consumer(destination, READ_COMMITTED) as destination_consumer,
     ):
-        yield ClusterReader(source, source_consumer), ClusterReader(destination, destination_consumer)
+        yield source_consumer, destination_consumer
 
 
-def _rebuilt(source: ClusterReader, destination: ClusterReader, backlog_range: BacklogRange, end: int) -> Progress:
+def _rebuilt(source: Opened, destination: Opened, backlog_range: BacklogRange, end: int) -> Progress:
     """Hold what stands at the destination from the begin of a range to `end` against the source's records, one by one."""
     progress = Progress(backlog_range.start)
     due = list(backlog_range.boundaries)
@@ -90,8 +83,8 @@ class LastGroup(t.NamedTuple):
 
 
 def range_differences(
-    source: ClusterReader,
-    destination: ClusterReader,
+    source: Opened,
+    destination: Opened,
     planned: BacklogRange,
     start: int,
     end: int,
@@ -108,11 +101,11 @@ def range_differences(
         try:
             return _differences(source, destination, dataclasses.replace(planned, start=start), end, last)
         except LogChanged as exc:
-            start = refusals.later_start(source.connection, source.opened, planned.source, start, exc)
+            start = refusals.later_start(source, planned.source, start, exc)
 
 
 def _differences(
-    source: ClusterReader, destination: ClusterReader, planned: BacklogRange, end: int, last: LastGroup | None
+    source: Opened, destination: Opened, planned: BacklogRange, end: int, last: LastGroup | None
 ) -> list[str]:
     others: set[bytes] = set()
     # The same up to the copy's last record: if it has written all of these, they are no doubles.
@@ -191,12 +184,12 @@ class _Between:
         return [sentence]
 
 
-def _records(reader: ClusterReader, partition: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
+def _records(reader: Opened, partition: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
     """All records of a partition at offsets [start, end), in order."""
-    return messages(reader.connection, reader.opened, [Range(partition, start, end)])
+    return messages(reader, [Range(partition, start, end)])
 
 
-def _content(reader: ClusterReader, message: t.Any, written: bool = False) -> tuple[t.Any, ...]:
+def _content(reader: Opened, message: t.Any, written: bool = False) -> tuple[t.Any, ...]:
     """What of a record is copied. written: with the timestamp that it is written with."""
     try:
         headers = message.headers() or []

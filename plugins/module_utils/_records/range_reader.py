@@ -105,8 +105,8 @@ def read_ranges(
         if not left:
             break
         with open_consumer(connection, _settings(size, committed=committed)) as opened:
-            refusals.check_existence(connection, left, opened)
-            reader = _RangeReader(connection, opened, left, covered, FETCHED_AT_A_TIME // size)
+            refusals.check_existence(opened, left)
+            reader = _RangeReader(opened, left, covered, FETCHED_AT_A_TIME // size)
             _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
     records = {partition: task.records for partition, task in tasks.items()}
     return {partition: _as_asked(spans, records.get(partition, [])) for partition, spans in ranges.items()}
@@ -151,10 +151,12 @@ def _drain(reader: _RangeReader, patient: bool, end: float) -> None:
             if not patient and 0 < len(heard) < reader.assigned / 2:
                 return
             since, heard = reader.waited, set()
-        if now - fresh > reader.connection.request_timeout:
+        if now - fresh > reader.opened.connection.request_timeout:
             raise reader.stalled(now - fresh)
         if now > end:
-            raise refusals.unfinished(reader.connection, [(at, task.position) for at, task in reader.tasks.items()])
+            raise refusals.unfinished(
+                reader.opened.connection, [(at, task.position) for at, task in reader.tasks.items()]
+            )
 
 
 @dataclasses.dataclass(slots=True)
@@ -185,7 +187,7 @@ class _RangeReader(PieceReader[_RangeTask]):
                 try:
                     at_end = task.take(message, self.parts)
                 except SystemError as exc:
-                    refusals.raise_for_header(exc, self.connection, message)
+                    refusals.raise_for_header(exc, self.opened.connection, message)
             if at_end or message.error() is None:
                 heard.add(partition)
             if at_end:

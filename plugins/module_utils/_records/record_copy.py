@@ -79,8 +79,8 @@ def _copied(
         window = SendWindow()
         with open_consumer(source, _READ) as opened:
             for held_job, tasks in left:
-                refusals.check_existence(source, tasks, opened)
-                copied = _Copy(source, destination, opened, held_job, tasks, _batch(jobs), held.renew, window).run()
+                refusals.check_existence(opened, tasks)
+                copied = _Copy(destination, opened, held_job, tasks, _batch(jobs), held.renew, window).run()
                 records, size = records + copied[0], size + copied[1]
     return records, size
 
@@ -125,7 +125,6 @@ def _leave_expired(backlog_range: BacklogRange, progress: Progress, log_start: i
 class _Copy:
     """One consumer and one producer, the ranges that are not finished, and those that the open transaction has moved."""
 
-    source: Connection
     destination: Connection
     opened: Opened
     held: Held
@@ -142,7 +141,7 @@ class _Copy:
     patience: refusals.Patience = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        self.patience = refusals.Patience(self.source, self.opened)
+        self.patience = refusals.Patience(self.opened)
 
     @property
     def transactions(self) -> Transactions:
@@ -201,7 +200,7 @@ class _Copy:
     def _is_silent(self, seconds: float) -> None:
         """Nothing but errors that may pass, if anything, for so long. A full queue and a limit are not the source's silence."""
         self.silent += seconds
-        if self.silent > self.source.request_timeout:
+        if self.silent > self.opened.connection.request_timeout:
             positions = [(partition, task.progress.position) for partition, task in self.tasks.items()]
             raise self.patience.stalled(positions, self.silent)
 
@@ -257,7 +256,7 @@ class _Copy:
         Jobs of one worker run one after the other, for hours, and meanwhile the source's retention deletes what waits.
         """
         partition, consumer = task.range.source, self.opened.consumer
-        start = refusals.later_start(self.source, self.opened, partition, task.progress.position, changed)
+        start = refusals.later_start(self.opened, partition, task.progress.position, changed)
         _leave_expired(task.range, task.progress, start)
         if task.progress.position < task.range.end:
             consumer.incremental_unassign([Position(*partition)])
@@ -278,7 +277,7 @@ class _Copy:
                 length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             except SystemError as exc:
                 refusals.raise_for_header(
-                    exc, self.source, message, "leave the topic out, or copy it by a tool in Java"
+                    exc, self.opened.connection, message, "leave the topic out, or copy it by a tool in Java"
                 )
             kind, timestamp = message.timestamp()
             if timestamp <= 0:

@@ -15,7 +15,7 @@ from .._model.errors import BrokerError, Fenced, LogChanged, MigrationError, Not
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .._model.records import TopicPartition
-from .confluent_library import Consumer, KafkaError, KafkaException
+from .confluent_library import KafkaError, KafkaException
 from .confluent_library import TopicPartition as Position
 from .consumer_client import Opened, connection_failed, learn_partitions
 
@@ -35,25 +35,25 @@ _PASSING = frozenset({
 _MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC})
 
 
-def check_existence(connection: Connection, wanted: t.Collection[TopicPartition], opened: Opened) -> None:
+def check_existence(opened: Opened, wanted: t.Collection[TopicPartition]) -> None:
     """Raise NotFound for what is not there: the consumer would wait for it for ever, without a word.
 
     What the consumer knows may be a few seconds old, so it asks again before anything is missed.
     """
     if any(partition >= opened.partitions.get(topic, 0) for topic, partition in wanted):
-        learn_partitions(connection, opened)
+        learn_partitions(opened)
     for partition in wanted:
         if partition.topic not in opened.partitions:
             raise NotFound(
                 "the topic does not exist, or ACL TOPIC DESCRIBE is missing",
-                cluster=str(connection),
+                cluster=str(opened.connection),
                 topic=partition.topic,
                 remedy="create it, or grant TOPIC READ to the user of this cluster",
             )
         if partition.partition >= opened.partitions[partition.topic]:
             raise NotFound(
                 f"the topic has {opened.partitions[partition.topic]} partitions",
-                cluster=str(connection),
+                cluster=str(opened.connection),
                 **partition._asdict(),
                 remedy="leave the partition out",
             )
@@ -89,7 +89,6 @@ class _Wait(t.NamedTuple):
 class Patience:
     """What one reader does about errors of partitions: it waits for what passes by itself, while librdkafka asks again."""
 
-    connection: Connection
     opened: Opened
     waits: dict[tuple[str, int], _Wait] = dataclasses.field(default_factory=dict)
 
@@ -107,16 +106,16 @@ class Patience:
             # Just after its election, a leader lets consumers read less than the one before, but tells nobody that as its
             # end (KIP-207).
             log_end = self._log_end(partition)
-            why = ends_early(self.connection, partition, message.offset() if log_end is None else log_end, end)
+            why = ends_early(self.opened.connection, partition, message.offset() if log_end is None else log_end, end)
             if log_end is not None and log_end < end:
                 raise why
         else:
-            why = reading_refusal(self.connection, partition, position, error)
+            why = reading_refusal(self.opened.connection, partition, position, error)
             if code not in _PASSING and not (code in _MISSING and self._log_end(partition) is not None):
                 raise why
         now, wait = time.monotonic(), self.waits.get(partition)
         since = wait.since if wait is not None and wait.position == position else now
-        if now - since > self.connection.request_timeout:
+        if now - since > self.opened.connection.request_timeout:
             raise why
         self.waits[partition] = _Wait(position, since, why)
         return False
@@ -127,18 +126,18 @@ class Patience:
             wait = self.waits.get(partition)
             if wait is not None and wait.position == position:
                 return wait.why
-        return stalled(self.connection, waiting, seconds, self.opened.complaints)
+        return stalled(self.opened.connection, waiting, seconds, self.opened.complaints)
 
     def _log_end(self, partition: TopicPartition) -> int | None:
         """Where the leader says that the log, or what is stable of it, ends; None where it does not say so soon."""
-        edges = _edges(self.opened.consumer, partition, min(_ANSWER_SECONDS, self.connection.request_timeout))
+        edges = _edges(self.opened, partition, min(_ANSWER_SECONDS, self.opened.connection.request_timeout))
         return None if edges is None else edges[1]
 
 
-def _edges(consumer: Consumer, partition: TopicPartition, seconds: float) -> tuple[int, int] | None:
+def _edges(opened: Opened, partition: TopicPartition, seconds: float) -> tuple[int, int] | None:
     """Where the leader says that the log begins, and where what is stable of it ends; None without an answer in time."""
     try:
-        edges: t.Any = consumer.get_watermark_offsets(Position(*partition), timeout=seconds, cached=False)
+        edges: t.Any = opened.consumer.get_watermark_offsets(Position(*partition), timeout=seconds, cached=False)
     except KafkaException:
         return None
     return None if edges is None else (int(edges[0]), int(edges[1]))
@@ -159,11 +158,9 @@ def lost(connection: Connection, partition: TopicPartition, what: str) -> LogCha
     )
 
 
-def later_start(
-    connection: Connection, opened: Opened, partition: TopicPartition, before: int, changed: LogChanged
-) -> int:
+def later_start(opened: Opened, partition: TopicPartition, before: int, changed: LogChanged) -> int:
     """Where the log starts now that records from `before` on have expired. Raises `changed` where it starts no later."""
-    edges = _edges(opened.consumer, partition, connection.request_timeout)
+    edges = _edges(opened, partition, opened.connection.request_timeout)
     if edges is None or edges[0] <= before:
         raise changed
     return edges[0]

@@ -109,10 +109,10 @@ def scan(
     if not tasks:
         return
     with open_consumer(connection, _settings(longest, committed=committed)) as opened:
-        refusals.check_existence(connection, tasks, opened)
+        refusals.check_existence(opened, tasks)
         every_part = set(parts) == set(FINGERPRINTED)
         width = _SMALL_WIDTH if longest < _SHORT else _WIDTH
-        yield from _Scan(connection, opened, tasks, FINGERPRINTED if every_part else parts, width).rows()
+        yield from _Scan(opened, tasks, FINGERPRINTED if every_part else parts, width).rows()
 
 
 def expect_scan(connection: Connection, longest: int) -> None:
@@ -149,7 +149,6 @@ _Task = t.TypeVar("_Task", bound=ReadTask)
 class PieceReader(t.Generic[_Task]):
     """One consumer, and the partitions that it has not finished."""
 
-    connection: Connection
     opened: Opened
     tasks: dict[TopicPartition, _Task]
     parts: t.Collection[str]
@@ -158,7 +157,7 @@ class PieceReader(t.Generic[_Task]):
     patience: refusals.Patience = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        self.patience = refusals.Patience(self.connection, self.opened)
+        self.patience = refusals.Patience(self.opened)
         self.waiting = collections.deque(self.tasks)
 
     @property
@@ -219,7 +218,7 @@ class _Scan(PieceReader[ReadTask]):
                 yield rows
             if ended or not all(map(Message.error, messages)):
                 fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
-            elif (silent := time.monotonic() - fresh) > self.connection.request_timeout:
+            elif (silent := time.monotonic() - fresh) > self.opened.connection.request_timeout:
                 raise self.stalled(silent)
 
     def _take(self, task: ReadTask, messages: t.Iterable[t.Any], rows: Rows) -> bool:
@@ -252,7 +251,7 @@ class _Scan(PieceReader[ReadTask]):
                 else:
                     full = bare = plain_fingerprint(message.key(), message.value())
             except SystemError as exc:
-                refusals.raise_for_header(exc, self.connection, message)
+                refusals.raise_for_header(exc, self.opened.connection, message)
             offsets.append(offset)
             timestamps.append(timestamp)
             fingerprints.append(full)

@@ -60,7 +60,7 @@ def read_records(
             StoredRecord(
                 TopicPartition(message.topic(), message.partition()), message.offset(), message.key(), message.value()
             )
-            for message in messages(connection, opened, wanted)
+            for message in messages(opened, wanted)
         ]
     return sorted(records, key=lambda record: record[:2])
 

@@ -20,16 +20,16 @@ _TAKEN = 2000  # messages at a time
 _AT_A_TIME = 512  # partitions: a client holds what it has fetched ahead of each
 
 
-def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) -> t.Iterator[t.Any]:
+def messages(opened: Opened, ranges: t.Sequence[Range]) -> t.Iterator[t.Any]:
     """Every message that the consumer sees of the ranges, one of each partition, those of each in the order of its log.
 
     Raises as scanning.scan() does, before a record is left out.
     """
-    refusals.check_existence(connection, [each.partition for each in ranges], opened)
+    refusals.check_existence(opened, [each.partition for each in ranges])
     left = {each.partition: each.end for each in ranges if each.start < each.end}
     positions = {each.partition: each.start for each in ranges}
     opened.consumer.assign([Position(*partition, positions[partition]) for partition in left])
-    patience = refusals.Patience(connection, opened)
+    patience = refusals.Patience(opened)
     fresh = time.monotonic()
     while left:
         taken: list[t.Any] = opened.consumer.consume(_TAKEN, 0.02)  # typed, every field of a message may be None
@@ -53,7 +53,7 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
                 opened.consumer.incremental_unassign([Position(*partition)])
         if is_alive:
             fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
-        elif (silent := time.monotonic() - fresh) > connection.request_timeout:
+        elif (silent := time.monotonic() - fresh) > opened.connection.request_timeout:
             waiting = [(partition, positions[partition]) for partition in sorted(left)]
             raise patience.stalled(waiting, silent)
 
@@ -78,7 +78,7 @@ def count_records(
         return counts
     with open_consumer(connection, READ_COMMITTED) as opened:
         for part in chunks(waiting, _AT_A_TIME):
-            for message in messages(connection, opened, part):
+            for message in messages(opened, part):
                 partition = TopicPartition(message.topic(), message.partition())
                 counts[partition] = RecordCount(counts[partition].records + 1, message.offset())
     return counts

@@ -125,10 +125,10 @@ def test_a_request_timeout_that_is_raised_gives_a_slow_connection_more_time(
         def poll(self, _timeout):
             pass
 
-    opened = consumer_client.Opened(Slow(), {}, [])
     connection = connection_from({"bootstrap_servers": "b1:9092", **options})
+    opened = consumer_client.Opened(connection, Slow(), {}, [])
     with pytest.raises(ConnectionFailed) if seconds else contextlib.nullcontext():
-        consumer_client.learn_partitions(connection, opened)
+        consumer_client.learn_partitions(opened)
     assert seconds is None or seconds <= clock.now < seconds + 1
 
 

@@ -9,7 +9,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import (
-    ClusterReader,
     LastGroup,
     range_differences,
 )
@@ -21,7 +20,7 @@ ORIGINALS = {offset: f"record {offset}" for offset in range(100, 200)}
 
 def reader(log, start):
     consumer = LogConsumer(records(log), start, max(log, default=-1) + 1)
-    return ClusterReader(NOWHERE, Opened(consumer, {"orders": 1}, []))
+    return Opened(NOWHERE, consumer, {"orders": 1}, [])
 
 
 def destination_log(new_before, count=20):
@@ -104,7 +103,7 @@ class Unreadable:
 def test_a_header_that_cannot_be_read_is_named():
     log, copied = destination_log(None)
     broken = reader(log, 0)
-    broken.opened.consumer.log[3] = Unreadable(broken.opened.consumer.log[3])
+    broken.consumer.log[3] = Unreadable(broken.consumer.log[3])
     with pytest.raises(Refused, match="record at offset 3 has a header whose name is not UTF-8.*Leave the topic out"):
         range_differences(reader(ORIGINALS, 100), broken, copied, 100, max(log) + 1)
 
@@ -132,7 +131,7 @@ def test_what_expires_at_the_source_while_it_is_compared_is_left_out(new_before,
     log, copied = destination_log(new_before)
     source = LogConsumer(records(ORIGINALS), 100, 200, expires={1: 120, 4: 145})
     found = range_differences(
-        ClusterReader(NOWHERE, Opened(source, {"orders": 1}, [])),
+        Opened(NOWHERE, source, {"orders": 1}, []),
         reader(log, 0),
         copied,
         100,

@@ -51,14 +51,14 @@ class Consumer:
 
 
 def scanned(consumer, monkeypatch):
-    opened = contextlib.nullcontext(Opened(consumer, {"orders": 1}, []))
+    opened = contextlib.nullcontext(Opened(SOURCE, consumer, {"orders": 1}, []))
     monkeypatch.setattr(scanning, "open_consumer", lambda *_given: opened)
     monkeypatch.setattr(scanning.refusals, "check_existence", lambda *_given: None)
     return [offset for rows in scanning.scan(SOURCE, [scanning.Piece(0, ORDERS, 0, 3)]) for offset in rows.offsets]
 
 
 def ranges(consumer, monkeypatch):
-    opened = contextlib.nullcontext(Opened(consumer, {"orders": 1}, []))
+    opened = contextlib.nullcontext(Opened(SOURCE, consumer, {"orders": 1}, []))
     monkeypatch.setattr(range_reader, "open_consumer", lambda *_given: opened)
     monkeypatch.setattr(range_reader.refusals, "check_existence", lambda *_given: None)
     (answer,) = range_reader.read_ranges(SOURCE, {ORDERS: [(0, 3)]})[ORDERS]
@@ -67,8 +67,8 @@ def ranges(consumer, monkeypatch):
 
 def whole(consumer, monkeypatch):
     monkeypatch.setattr(whole_ranges.refusals, "check_existence", lambda *_given: None)
-    opened = Opened(consumer, {"orders": 1}, [])
-    return [message.offset() for message in whole_ranges.messages(SOURCE, opened, [scanning.Range(ORDERS, 0, 3)])]
+    opened = Opened(SOURCE, consumer, {"orders": 1}, [])
+    return [message.offset() for message in whole_ranges.messages(opened, [scanning.Range(ORDERS, 0, 3)])]
 
 
 def copied(consumer, monkeypatch):
@@ -88,8 +88,8 @@ def copied(consumer, monkeypatch):
         commit=lambda _ranges: None,
     )
     task = record_copy._CopyTask(BacklogRange(ORDERS, 0, 3, ORDERS, 0), Progress(0), [])
-    opened = Opened(consumer, {"orders": 1}, [])
-    record_copy._Copy(SOURCE, SOURCE, opened, held, {ORDERS: task}, 1000, lambda: None, SendWindow()).run()
+    opened = Opened(SOURCE, consumer, {"orders": 1}, [])
+    record_copy._Copy(SOURCE, opened, held, {ORDERS: task}, 1000, lambda: None, SendWindow()).run()
     return sent
 
 

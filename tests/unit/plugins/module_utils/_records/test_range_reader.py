@@ -82,7 +82,7 @@ near_them = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 20)).map(lambda 
 @given(far_spans, near_them)
 def test_every_record_is_read_once_whatever_has_no_record(asked, offsets):
     consumer, connection = Consumer(sorted(offsets), 4 * FAR), connection_from({"bootstrap_servers": "127.0.0.1:1"})
-    opened = contextlib.nullcontext(types.SimpleNamespace(consumer=consumer, complaints=[]))
+    opened = contextlib.nullcontext(types.SimpleNamespace(connection=connection, consumer=consumer, complaints=[]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(range_reader, "open_consumer", lambda *_given: opened)
         patch.setattr(range_reader.refusals, "check_existence", lambda *_given: None)
@@ -128,9 +128,9 @@ class TestPatience:
 
             connection = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
             consumer = types.SimpleNamespace(incremental_assign=lambda positions: None)
-            opened = types.SimpleNamespace(consumer=consumer, complaints=[])
+            opened = types.SimpleNamespace(connection=connection, consumer=consumer, complaints=[])
             left = {each: range_reader._RangeTask(Piece(0, each, 7, 8), 7) for each in PARTITIONS}
-            reader = Scripted(connection, opened, left, (), 512)
+            reader = Scripted(opened, left, (), 512)
             range_reader._drain(reader, patient, deadline)
             return len(reader.tasks)
 

@@ -93,7 +93,7 @@ def copied(monkeypatch):
             destination = kind(job, settings)
             return contextlib.nullcontext(destination)
 
-        opened = Opened(consumer, {"orders": 1}, [])
+        opened = Opened(NOWHERE, consumer, {"orders": 1}, [])
         monkeypatch.setattr(record_copy, "hold_ids", hold)
         monkeypatch.setattr(record_copy, "open_consumer", lambda *_: contextlib.nullcontext(opened))
         record_copy.copy_jobs(NOWHERE, NOWHERE, [job])

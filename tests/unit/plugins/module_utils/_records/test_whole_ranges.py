@@ -53,7 +53,7 @@ class Consumer:
 
 
 def read(consumer, *ranges):
-    found = messages(NOWHERE, Opened(consumer, {"orders": 2}, []), [Range(*each) for each in ranges])
+    found = messages(Opened(NOWHERE, consumer, {"orders": 2}, []), [Range(*each) for each in ranges])
     return [(message.partition(), message.offset()) for message in found]
 
 
