@@ -10,8 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from .._model.connection import Connection
-from .._model.documents import LONGEST_TEXT
-from .._model.errors import BrokerError, ConnectionFailed, InvalidInput
+from .._model.errors import BrokerError, ConnectionFailed
 from .._model.group_state import Commits, CommittedOffset
 from .._model.grouping import chunks
 from .._model.progress import first_names
@@ -26,7 +25,6 @@ from .topics import topic_rows
 Errors = dict[TopicPartition, str]
 Codes = dict[TopicPartition, int]
 
-LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 # The coordinator writes what one request commits as one batch, which message.max.bytes (1 MB by default) limits.
 BATCH_BYTES = 400_000
 _BUSY = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "STALE_MEMBER_EPOCH", "NON_EMPTY_GROUP")
@@ -57,9 +55,11 @@ def commit_offsets(
     Metadata is written character for character, a leader epoch of None as none. The broker refuses a group that has
     members as a whole. What one group is refused does not touch the others.
     deadline: seconds after which no further try begins.
-    Raises InvalidInput, before anything is sent, as check_possible() does.
+    Raises ValueError, before anything is sent, for an offset that no file may hold: the broker would store one below 0.
     """
-    check_possible(connection, wanted)
+    for group, commits in wanted.items():
+        if not all(0 <= commit.offset < 1 << 63 for commit in commits.values()):
+            raise ValueError(f"{group}: an offset cannot be committed")
 
     def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
         batches = [(group, batch) for group in coordinators for batch in _batches(group, wanted[group])]
@@ -109,47 +109,6 @@ def _deleted(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str
         client, [Request("DeleteGroups", {"groups_names": [name]}, node) for name, node in coordinators.items()]
     )
     return {row.group_id: _unless_gone(row.error_code) for answer in answers for row in answer.results}
-
-
-def check_possible(connection: Connection, wanted: t.Mapping[str, Commits]) -> None:
-    """Raise InvalidInput for what Kafka's protocol cannot carry, or a broker would store although it makes no sense."""
-    for group, commits in wanted.items():
-        if len(group.encode()) > LONGEST_TEXT:
-            raise InvalidInput(
-                f"a group's name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry",
-                cluster=str(connection),
-                group=f"{group[:50]}...",
-                remedy="give it a shorter name",
-            )
-        if not group:
-            raise InvalidInput(
-                "a group has no name, and the broker would create one",
-                cluster=str(connection),
-                remedy="remove its entries from the file, and run the same again",
-            )
-        for (topic, partition), commit in commits.items():
-            if what := _impossible(topic, commit):
-                raise InvalidInput(
-                    what,
-                    cluster=str(connection),
-                    group=group,
-                    topic=topic[:LONGEST_TOPIC],
-                    partition=partition,
-                    remedy="correct it in the plan",
-                )
-
-
-def _impossible(topic: str, commit: CommittedOffset) -> str | None:
-    """Why a commit cannot be sent; brokers answer what their protocol cannot carry by closing the connection."""
-    if not 0 <= commit.offset < 1 << 63:
-        return f"offset {commit.offset} cannot be committed, though the broker would store one below 0"
-    if commit.leader_epoch is not None and not 0 <= commit.leader_epoch < 1 << 31:
-        return f"leader epoch {commit.leader_epoch} is none"
-    if len(topic) > LONGEST_TOPIC:
-        return f"a topic's name has {len(topic)} characters, and Kafka's have {LONGEST_TOPIC} at most"
-    if len(commit.metadata.encode()) > LONGEST_TEXT:
-        return f"the metadata is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry"
-    return None
 
 
 def _coordinated(

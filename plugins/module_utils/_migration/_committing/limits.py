@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._control import commits
 from ..._control.configs import broker_number
 from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset
-from ..._model.grouping import nested
 from ..._model.receipt import Key
 
 METADATA_LIMIT = "offset.metadata.max.bytes"
@@ -20,13 +18,11 @@ DEFAULT_METADATA_LIMIT = 4096
 
 
 def check_targets(destination: Connection, targets: t.Mapping[Key, CommittedOffset | None]) -> None:
-    """Raise InvalidInput for what no cluster would take, and Refused for metadata that is longer than the brokers take.
+    """Raise Refused for metadata that is longer than the brokers take, which names the first entry that it is about.
 
-    Each names the first entry that it is about. Where their limit may not be read, it is Kafka's default. A cluster is asked
-    only where an entry has metadata.
+    Where their limit may not be read, it is Kafka's default. A cluster is asked only where an entry has metadata. What no
+    cluster would take is in no file (_model/documents.py).
     """
-    wanted = nested((key, target) for key, target in sorted(targets.items()) if target is not None)
-    commits.check_possible(destination, wanted)
     lengths = {key: _length(target.metadata) for key, target in sorted(targets.items()) if target and target.metadata}
     if not lengths:
         return

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode, KafkaFailure
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -47,24 +47,12 @@ def test_large_commits_are_sent_in_batches_that_a_broker_takes():
     assert list(commits._batches("billing", {})) == []
 
 
-@pytest.mark.parametrize(
-    ("group", "topic", "commit", "said"),
-    [
-        ("g" * 40_000, "orders", CommittedOffset(1), "a group's name is longer than 32767 bytes"),
-        ("g", "o" * 40_000, CommittedOffset(1), "a topic's name has 40000 characters"),
-        ("g", "orders", CommittedOffset(1, "é" * 20_000), "the metadata is longer than 32767 bytes"),
-        ("g", "orders", CommittedOffset(1, "", 1 << 40), "leader epoch 1099511627776 is none"),
-        ("g", "orders", CommittedOffset(1, "", -2), "leader epoch -2 is none"),
-        ("g", "orders", CommittedOffset(1 << 63), "offset 9223372036854775808 cannot be committed"),
-        ("g", "orders", CommittedOffset(-1), "offset -1 cannot be committed"),
-    ],
-)
-def test_what_the_protocol_cannot_carry_is_refused_before_anything_is_sent(monkeypatch, group, topic, commit, said):
+@pytest.mark.parametrize("offset", [-1, 1 << 63])
+def test_what_no_file_may_hold_is_refused_before_anything_is_sent(monkeypatch, offset):
     monkeypatch.setattr(commits, "attempt", lambda *_arguments: pytest.fail("a broker was asked"))
     nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
-    with pytest.raises(InvalidInput) as refused:
-        commits.commit_offsets(nowhere, {group: {TopicPartition(topic, 0): commit}})
-    assert said in str(refused.value) and len(str(refused.value)) < 600
+    with pytest.raises(ValueError, match="an offset cannot be committed"):
+        commits.commit_offsets(nowhere, {"g": {TopicPartition("orders", 0): CommittedOffset(offset)}})
 
 
 def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_that_may_not_be_stored(monkeypatch):

@@ -1019,9 +1019,6 @@ def only(*entries: PlanEntry) -> Plan:
     return dataclasses.replace(PLAN, entries=entries)
 
 
-LONG_TOPIC = TopicPartition("t" * 250, 0)
-
-
 SHIPPING = entry("shipping", P0, 40, None)
 IN_USE = {"states": {"shipping": "Stable"}, "groups": {"shipping": {}}}
 
@@ -1033,9 +1030,6 @@ IN_USE = {"states": {"shipping": "Stable"}, "groups": {"shipping": {}}}
             dataclasses.replace(PLAN, destination_id="other-id"), {},
             "was made for another cluster: this one has the id cloud-id, not other-id",
         ),
-        (only(SHIPPING, entry("", P0, 40, None)), {}, "a group has no name"),
-        (only(SHIPPING, entry("g" * 32_768, P0, 40, None)), {}, "name is longer than 32767 bytes"),
-        (only(SHIPPING, entry("x", LONG_TOPIC, 40, None)), {}, "a topic's name has 250 characters"),
         (only(entry("shipping", P0, 40, None, metadata="m" * 4097)), {}, "metadata of 4097 characters is too long"),
         (only(SHIPPING), {"rights": {"DELETE"}}, "needs ACL GROUP READ on shipping, TOPIC READ on or"),
         (only(SHIPPING), IN_USE, "has members"),
