@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import ssl
 import tempfile
+from pathlib import Path
 
 from .._http.http_json import authorities
 from .._model.connection import Connection, refuse_store
@@ -21,7 +22,7 @@ def tls_context(connection: Connection) -> ssl.SSLContext:
     for option in ("ssl_cafile", "ssl_certfile", "ssl_keyfile"):
         path = getattr(connection, option)
         if path and not (option == "ssl_cafile" and os.path.isdir(path)):
-            _check_file(connection, option, path)
+            content_of(connection, option, path)
     _load_authorities(connection, context)
     if connection.ssl_certfile:
         _load_certificate(connection, context, connection.ssl_certfile, connection.ssl_keyfile)
@@ -70,15 +71,16 @@ def _load_certificate(connection: Connection, context: ssl.SSLContext, certifica
         raise _unusable(connection, f"{which} cannot be used", exc, remedy) from exc
 
 
-def _check_file(connection: Connection, option: str, path: str) -> None:
+def content_of(connection: Connection, option: str, path: str) -> bytes:
+    """What the file of certificates or keys holds that an option names. Raises InvalidInput where it cannot be one."""
     try:
-        with open(path, "rb") as file:
-            head = file.read(4)
+        content = Path(path).read_bytes()
     except OSError as exc:
         raise InvalidInput(
             f"{option} {path} cannot be read", cluster=connection.named, why=exc.strerror, remedy="correct the path"
         ) from exc
-    refuse_store(head, connection, option, path)
+    refuse_store(content, connection, option, path)
+    return content
 
 
 def _unusable(connection: Connection, what: str, exc: OSError | ValueError, remedy: str) -> InvalidInput:

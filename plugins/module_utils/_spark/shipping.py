@@ -12,8 +12,9 @@ import typing as t
 import zipfile
 from pathlib import Path
 
+from .._control.security import content_of
 from .._model.addresses import masked
-from .._model.connection import Connection, refuse_store
+from .._model.connection import Connection
 from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
@@ -90,20 +91,9 @@ def portable(connection: Connection) -> Connection:
     for kind in ("ca", "cert", "key"):
         option = f"ssl_{kind}file"
         if path := getattr(connection, option):
-            texts |= {option: None, f"ssl_{kind}": _content(connection, option, path)}
+            texts |= {option: None, f"ssl_{kind}": content_of(connection, option, path).decode(errors="replace")}
     config = dict(connection.client_config)
     if Path(config.get(_TOKEN_CA, "")).is_file():  # without it, a worker gets no token, and librdkafka makes no client
-        config["https.ca.pem"] = _content(connection, _TOKEN_CA, config.pop(_TOKEN_CA))
+        config["https.ca.pem"] = content_of(connection, _TOKEN_CA, config.pop(_TOKEN_CA)).decode(errors="replace")
         texts["client_config"] = config
     return dataclasses.replace(connection, **texts)
-
-
-def _content(connection: Connection, option: str, path: str) -> str:
-    try:
-        content = Path(path).read_bytes()
-    except OSError as exc:
-        raise InvalidInput(
-            f"{option} {path} cannot be read", cluster=str(connection), why=exc.strerror, remedy="correct the path"
-        ) from exc
-    refuse_store(content, connection, option, path)
-    return content.decode("utf-8", "replace")
