@@ -98,15 +98,10 @@ def read_sinks(rest: ConnectRest) -> list[Sink]:
 
 def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.Any], dict[str, t.Any] | None]]:
     """What the connector has stored: partition and offset as it calls them; an offset of None was forgotten."""
-    answer = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/offsets")
-    if not isinstance(answer, dict) or not isinstance(answer.get("offsets"), list):
-        raise InvalidInput(
-            "this Connect worker does not return the offsets of connectors",
-            cluster=str(rest),
-            remedy="use Kafka Connect 3.6 or newer",
-            kind=FailureKind.CONNECTOR_UNFIT,
-        )
-    rows = [_members(rest, each) for each in answer["offsets"]]
+    answer = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/offsets")).get("offsets")
+    if not isinstance(answer, list):
+        raise _stranger(rest, "its answer has no offsets of the connector")
+    rows = [_members(rest, each) for each in answer]
     if not all(
         isinstance(row.get("partition"), dict) and isinstance(row.get("offset", 0), dict | None) for row in rows
     ):

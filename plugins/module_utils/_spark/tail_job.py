@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._matching.count_parts import highest, lowest
 from .on_workers import values_of
 from .worker_packing import Layout, Records, grouped, unpack
 
@@ -53,6 +54,11 @@ class Tail(t.NamedTuple):
     last_copied: int | None = None
 
 
+# The fields of a Tail after the first: how tasks that say nothing of an offset fill them, and how they are put together.
+_NOTHING = (0, 0, None, 0, 0, 0, None, None)
+_FOLDS: t.Sequence[t.Callable[[t.Any], t.Any]] = (sum, sum, lowest, sum, sum, sum, lowest, highest)
+
+
 def count_tails(
     contents: DataFrame, layout: Layout, asked: t.Sequence[TailQuestion], *, without_headers: bool = True
 ) -> list[Tail]:
@@ -70,33 +76,19 @@ def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
 
     rows: whether headers are compared, None where that makes no difference; and what tails() says.
     """
-    by_headers = {headers: [Tail(headers, 0, 0, None, 0, 0) for _asked in range(asked)] for headers in (True, False)}
+    said: dict[tuple[bool, int], list[t.Sequence[t.Any]]] = {
+        (headers, number): [_NOTHING] for headers in (True, False) for number in range(asked)
+    }
     for row_headers, number, *row in rows:
         for headers in (True, False) if row_headers is None else (row_headers,):
-            by_headers[headers][number] = _together(by_headers[headers][number], Tail(headers, *row))
-    return [
-        min(both_ways, key=lambda tail: tail.others + tail.missing)
-        for both_ways in zip(by_headers[True], by_headers[False], strict=True)
-    ]
+            said[headers, number].append(row)
 
+    def tail(headers: bool, number: int) -> Tail:
+        columns = zip(*said[headers, number], strict=True)
+        return Tail(headers, *(fold(values) for fold, values in zip(_FOLDS, columns, strict=True)))
 
-def _together(one: Tail, other: Tail) -> Tail:
-    """What two tasks say of the same offset."""
-
-    def known(*values: int | None) -> list[int]:
-        return [value for value in values if value is not None]
-
-    return Tail(
-        one.headers,
-        one.unconsumed + other.unconsumed,
-        one.missing + other.missing,
-        min(known(one.oldest, other.oldest), default=None),
-        one.others + other.others,
-        one.distinct + other.distinct,
-        one.absent + other.absent,
-        min(known(one.first_missing, other.first_missing), default=None),
-        max(known(one.last_copied, other.last_copied), default=None),
-    )
+    both_ways = ((tail(True, number), tail(False, number)) for number in range(asked))
+    return [min(tails, key=lambda tail: tail.others + tail.missing) for tails in both_ways]
 
 
 def tail_rows(
