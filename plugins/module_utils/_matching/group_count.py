@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import collections
 import typing as t
 
+from .._model.grouping import values_by_key
 from .._model.match_on import Matching
 from .._model.progress import counted
 from .._model.verdicts import Absent
@@ -151,7 +151,6 @@ class CountedPair(t.NamedTuple):
         return CountedContents(self.sides, ())
 
 
-_T = t.TypeVar("_T")
 Row = tuple[int, t.Sequence[t.Any]]  # a number, and what some contents say of it
 Ask = t.Callable[[int, CountedContents], t.Iterable[Row]]  # of a pair, given by its number, and some of its contents
 AskAll = t.Callable[[Ask], t.Iterable[Row]]  # asks all contents
@@ -185,7 +184,7 @@ def count_group(pair: CountedPair, contents: CountedContents, position: GroupPos
 
 def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: AskAll) -> dict[int, Facts]:
     """Let the groups know how far their offsets may go; -> the facts of each pair."""
-    asked = _by_number((group.pair_number, group) for group in groups)
+    asked = values_by_key((group.pair_number, group) for group in groups)
     commits = {pair: [(group.number, group.commits) for group in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
@@ -193,31 +192,24 @@ def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: 
         for number, committed in commits.get(pair, ()):
             yield number, contents.reach(committed)
 
-    said = _by_number(run(ask) if groups else ())
+    said = values_by_key(run(ask) if groups else ())
     for group in groups:
-        group.reach = Reach.of_all(said[group.number] or [group.pair.nothing.reach(group.commits)])
-    return {pair: Facts.of_all(said[~pair] or [counted_pair.nothing.facts]) for pair, counted_pair in pairs.items()}
+        group.reach = Reach.of_all(said.get(group.number) or [group.pair.nothing.reach(group.commits)])
+    return {pair: Facts.of_all(said.get(~pair) or [counted_pair.nothing.facts]) for pair, counted_pair in pairs.items()}
 
 
 def _place(groups: t.Sequence[_Group], run: AskAll) -> None:
     """Let the groups know what is before and after their offsets."""
-    asked = _by_number((group.pair_number, group) for group in groups)
+    asked = values_by_key((group.pair_number, group) for group in groups)
     offsets = {pair: [(group.number, group.question) for group in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
         for number, question in offsets.get(pair, ()):
             yield number, contents.placed(*question)
 
-    said = _by_number(run(ask) if groups else ())
+    said = values_by_key(run(ask) if groups else ())
     for group in groups:
-        group.take(Placed.of_all(said[group.number] or [group.pair.nothing.placed(*group.question)]))
-
-
-def _by_number(pairs: t.Iterable[tuple[int, _T]]) -> dict[int, list[_T]]:
-    by_number: dict[int, list[_T]] = collections.defaultdict(list)
-    for number, value in pairs:
-        by_number[number].append(value)
-    return by_number
+        group.take(Placed.of_all(said.get(group.number) or [group.pair.nothing.placed(*group.question)]))
 
 
 class _Group:
