@@ -17,7 +17,7 @@ from .._model.option_names import option_name, ways
 from .._model.plan import Evidence, PlanEntry, SourcePosition
 from .._model.policies import OnConflict, OnUncommitted
 from .._model.records import TopicPartition
-from .._model.snapshot import Snapshot
+from .._model.snapshot import OpenTransaction, Snapshot
 from .._model.verdicts import Reason, Verdict
 
 
@@ -91,7 +91,13 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     """
     names: dict[tuple[str, str], tuple[str, ...]] = {}
     sources: dict[tuple[str, str], dict[str, str]] = {}
-    committed_by = _committed_by(snapshot, mapping)
+    # None for a partition whose first commit is in an open transaction.
+    committed_by: dict[tuple[str, TopicPartition], CommittedOffset | None] = {
+        (group, partition): committed for group, partition, committed in snapshot.entries
+    }
+    for transaction in snapshot.open:
+        if not mapping.is_repartitioned(transaction.partition.topic):  # there, every draft has an offset
+            committed_by.setdefault((transaction.group, transaction.partition), None)
     for group, topic in dict.fromkeys((group, partition.topic) for group, partition in committed_by):
         names[group, topic] = mapping.groups(group, topic)
         for name in names[group, topic]:
@@ -109,45 +115,30 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     ]
 
 
-def _committed_by(snapshot: Snapshot, mapping: Mapping) -> dict[tuple[str, TopicPartition], CommittedOffset | None]:
-    """What each group and partition has committed; None for one whose first commit is in an open transaction."""
-    committed_by: dict[tuple[str, TopicPartition], CommittedOffset | None] = {
-        (group, partition): committed for group, partition, committed in snapshot.entries
-    }
-    for transaction in snapshot.open:
-        if not mapping.is_repartitioned(transaction.partition.topic):  # there, every draft has an offset
-            committed_by.setdefault((transaction.group, transaction.partition), None)
-    return committed_by
-
-
 def without_open(entries: t.Iterable[PlanEntry], snapshot: Snapshot, mapping: Mapping) -> list[PlanEntry]:
     """The entries, blocked where a transaction that commits offsets for the source's group was open.
 
     Of a repartitioned topic, every partition is made of all partitions of the source's.
     """
-    told = {(transaction.group, transaction.partition): transaction.told for transaction in snapshot.open}
-    whole = {(transaction.group, transaction.partition.topic): transaction for transaction in snapshot.open}
-
-    def blocking(at: SourcePosition) -> tuple[TopicPartition, str] | None:
-        if (at.group, at.partition) in told:
-            return at.partition, told[at.group, at.partition]
-        if mapping.is_repartitioned(at.partition.topic) and (at.group, at.partition.topic) in whole:
-            transaction = whole[at.group, at.partition.topic]
-            return transaction.partition, transaction.told
-        return None
-
     if not snapshot.open:
         return list(entries)
+    opened: dict[tuple[str, TopicPartition | str], OpenTransaction] = {}
+    for transaction in snapshot.open:
+        opened[transaction.group, transaction.partition] = transaction
+        if mapping.is_repartitioned(transaction.partition.topic):
+            opened[transaction.group, transaction.partition.topic] = transaction
     result = []
     for entry in entries:
-        first = next((opened for at in entry.source if (opened := blocking(at)) is not None), None)
-        result.append(entry if first is None else _blocked_by_transaction(entry, open_text(dict([first]))))
+        places = [place for at in entry.source for place in ((at.group, at.partition), (at.group, at.partition.topic))]
+        first = next((opened[place] for place in places if place in opened), None)
+        result.append(entry if first is None else _blocked_by_transaction(entry, first))
     return result
 
 
-def _blocked_by_transaction(entry: PlanEntry, what: str) -> PlanEntry:
+def _blocked_by_transaction(entry: PlanEntry, transaction: OpenTransaction) -> PlanEntry:
     detail = (
-        f"{what} at the source: wait for its application, or for its transaction.timeout.ms, and plan again; "
+        f"{open_text({transaction.partition: transaction.told})} at the source: wait for its application, or for its "
+        "transaction.timeout.ms, and plan again; "
         "kafka-transactions abort ends one that its coordinator has forgotten"
     )
     return PlanEntry(
@@ -212,6 +203,11 @@ def or_excluded(topic: str, *remedies: tuple[str, str]) -> str:
     return ways(*remedies) or f"exclude {topic} in exclude_topic_patterns"
 
 
+def missing_at_source(partition: TopicPartition, count: int) -> str:
+    """That the source's topic has only so many partitions."""
+    return f"{partition} does not exist at the source, which has {count} partitions of this topic"
+
+
 def missing_at_destination(topic: str, has_policy: bool = False) -> str:
     """That the topic does not exist there, and what to do. has_policy: whether a policy has named it."""
     # Whoever creates a topic that has another name there waits for ever, because nothing fills it.
@@ -235,42 +231,33 @@ def without_records(
 
     mapping: that of the draft, if it may be why a topic is missing.
     """
-    source_count = source_partitions.get(draft.source_partition.topic)
-    destination_count = destination_partitions.get(draft.partition.topic)
-    if source_count is None or destination_count is None:
-        if source_count is None:
-            detail = f"topic {draft.source_partition.topic} does not exist at the source: exclude it"
-        elif is_repartition_topic(draft.source_partition.topic, draft.source_group):
-            detail = (
-                f"{draft.partition.topic} does not exist at the destination, and is a repartition topic, which Kafka Streams "
-                "makes itself: do not fill it. Let the application consume it to its end at the source, then name it in "
-                "exclude_topic_patterns"
-            )
-        else:
-            detail = missing_at_destination(
-                draft.partition.topic, mapping is not None and mapping.prefixes != NO_PREFIXES
-            )
-            detail += mapping.hint_of_own(draft.source_partition.topic) if mapping else ""
-        return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
-    if source_count != destination_count:
-        same_name = draft.source_partition.topic == draft.partition.topic
-        destination = destination_count if same_name else f"{draft.partition.topic} has {destination_count}"
+    topic, copy = draft.source_partition.topic, draft.partition.topic
+    source_count, count = source_partitions.get(topic), destination_partitions.get(copy)
+    reason = Reason.TOPIC_MISSING
+    if source_count is None:
+        detail = f"topic {topic} does not exist at the source: exclude it"
+    elif count is None and is_repartition_topic(topic, draft.source_group):
+        detail = (
+            f"{copy} does not exist at the destination, and is a repartition topic, which Kafka Streams makes itself: do not "
+            "fill it. Let the application consume it to its end at the source, then name it in exclude_topic_patterns"
+        )
+    elif count is None:
+        detail = missing_at_destination(copy, mapping is not None and mapping.prefixes != NO_PREFIXES)
+        detail += mapping.hint_of_own(topic) if mapping else ""
+    elif source_count != count:
+        reason = Reason.PARTITION_COUNT_DIFFERS
         remedy = or_excluded("it", as_repartitioned("it"))
-        if destination_count < source_count:
+        if count < source_count:
             # A replication tool adds partitions later than the source; a return finds them added after the migration.
             wait = "wait until the replication tool adds the missing ones, or add them yourself, if each record belongs in the "
             remedy = ways(as_repartitioned("it"), ("", f"{wait}partition that it is in"))
-        detail = (
-            f"{draft.source_partition.topic} has {source_count} partitions at the source, and {destination} at the "
-            f"destination: {remedy}"
-        )
-        return draft.entry(Verdict.BLOCKED, reason=Reason.PARTITION_COUNT_DIFFERS, detail=detail)
-    if draft.source_partition.partition >= source_count:
-        detail = (
-            f"{draft.source_partition} does not exist at the source, which has {source_count} partitions of this topic"
-        )
-        return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
-    return None
+        destination = count if topic == copy else f"{copy} has {count}"
+        detail = f"{topic} has {source_count} partitions at the source, and {destination} at the destination: {remedy}"
+    elif draft.source_partition.partition >= source_count:
+        detail = missing_at_source(draft.source_partition, source_count)
+    else:
+        return None
+    return draft.entry(Verdict.BLOCKED, reason=reason, detail=detail)
 
 
 def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) -> PlanEntry:
