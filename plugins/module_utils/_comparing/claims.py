@@ -9,7 +9,6 @@ part: both are cut at the same place. The places are found by contents that occu
 from __future__ import annotations
 
 import bisect
-import collections
 import itertools
 import typing as t
 
@@ -180,39 +179,30 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
     if windows.is_complete:
         return windows
     source, destination = windows.source, windows.destination
-    source_nears: _Slices = collections.defaultdict(list)
-    destination_nears: _Slices = collections.defaultdict(list)
-    destination_lows: _Slices = collections.defaultdict(list)
-    in_both: _Slices = collections.defaultdict(list)  # of the source's offsets
+    in_both, source_nears, destination_nears, destination_lows = _Slices(), _Slices(), _Slices(), _Slices()
     find = bisect.bisect_left
     for run in runs:
         source_window, destination_window = source[run.source_place], destination[run.place]
         start = max(find(run.sources, source_window.low), find(run.offsets, destination_window.low))
         stop = min(find(run.sources, source_window.high), find(run.offsets, destination_window.high))
-        if start < stop:
-            in_both[run.source_place, run.place].append(_Slice(run.sources, start, stop))
         unconsumed = max(start, find(run.sources, source_window.at))
         at = max(start, find(run.offsets, destination_window.at))
-        if unconsumed < stop:
-            source_nears[run.source_place, run.place].append(_Slice(run.sources, unconsumed, stop))
-        if at < stop:
-            destination_nears[run.place, run.source_place].append(_Slice(run.offsets, at, stop))
-        if start < min(at, stop):
-            destination_lows[run.place, run.source_place].append(_Slice(run.offsets, start, min(at, stop)))
+        in_both.add(run.source_place, run.place, _Slice(run.sources, start, stop))
+        source_nears.add(run.source_place, run.place, _Slice(run.sources, unconsumed, stop))
+        destination_nears.add(run.place, run.source_place, _Slice(run.offsets, at, stop))
+        destination_lows.add(run.place, run.source_place, _Slice(run.offsets, start, min(at, stop)))
     if any(window.cut_below for window in destination):
-        source = tuple(window._replace(seen=_seen(in_both, at, window.high)) for at, window in enumerate(source))
+        source = tuple(window._replace(seen=in_both.seen(at, window.high)) for at, window in enumerate(source))
     if any(window.cut_above for window in destination):
-        source = tuple(
-            window._replace(near=min(window.near, _last(source_nears, at, window.at)))
-            for at, window in enumerate(source)
-        )
+        nears = [source_nears.last(at, window.at) for at, window in enumerate(source)]
+        source = tuple(window._replace(near=min(window.near, near)) for window, near in zip(source, nears, strict=True))
     if any(window.cut_above for window in windows.source):
         destination = tuple(
-            window._replace(near=_last(destination_nears, at, window.at)) for at, window in enumerate(destination)
+            window._replace(near=destination_nears.last(at, window.at)) for at, window in enumerate(destination)
         )
     if any(window.cut_below for window in windows.source):
         destination = tuple(
-            window._replace(low=_first(destination_lows, at, window.at)) for at, window in enumerate(destination)
+            window._replace(low=destination_lows.first(at, window.at)) for at, window in enumerate(destination)
         )
     return windows._replace(source=source, destination=destination)
 
@@ -225,25 +215,32 @@ class _Slice(t.NamedTuple):
     stop: int
 
 
-_Slices = dict[tuple[int, int], list[_Slice]]  # by the partition, and the one on the other side
+class _Slices:
+    """Slices of the offsets of partitions, by the partition, and by the one on the other side."""
 
+    def __init__(self) -> None:
+        self._slices: dict[int, dict[int, list[_Slice]]] = {}
 
-def _seen(slices: _Slices, place: int, default: int) -> int:
-    """The first of these offsets of a partition. Fewer than that many show nothing, because a record may come again later."""
-    of_place = [each for (at, _other), several in slices.items() if at == place for each in several]
-    return min(each.offsets[each.start] for each in of_place) if _number(of_place) >= DISTINCT else default
+    def add(self, place: int, other: int, part: _Slice) -> None:
+        """Take it in, unless it is empty."""
+        if part.start < part.stop:
+            self._slices.setdefault(place, {}).setdefault(other, []).append(part)
 
+    def seen(self, place: int, default: int) -> int:
+        """The first offset of a partition. Fewer than that many show nothing, because a record may come again later."""
+        of_place = [*itertools.chain.from_iterable(self._of(place))]
+        return min(each.offsets[each.start] for each in of_place) if _number(of_place) >= DISTINCT else default
 
-def _last(slices: _Slices, place: int, default: int) -> int:
-    """After this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
-    of_place = (each for (at, _other), each in slices.items() if at == place)
-    return min((_nth(each, -1 - _number(each) // _OUTERMOST) + 1 for each in of_place), default=default)
+    def last(self, place: int, default: int) -> int:
+        """After this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
+        return min((_nth(each, -1 - _number(each) // _OUTERMOST) + 1 for each in self._of(place)), default=default)
 
+    def first(self, place: int, default: int) -> int:
+        """Before this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
+        return max((_nth(each, _number(each) // _OUTERMOST) for each in self._of(place)), default=default)
 
-def _first(slices: _Slices, place: int, default: int) -> int:
-    """Before this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
-    of_place = (each for (at, _other), each in slices.items() if at == place)
-    return max((_nth(each, _number(each) // _OUTERMOST) for each in of_place), default=default)
+    def _of(self, place: int) -> t.Collection[list[_Slice]]:
+        return self._slices.get(place, {}).values()
 
 
 def _number(slices: t.Iterable[_Slice]) -> int:

@@ -86,7 +86,7 @@ def _between(offsets: Offsets, windows: t.Sequence[Window], start: _Edge, end: _
 
 
 def of_offsets(source: Offsets, copies: Offsets, windows: Windows, progress: ToolProgress) -> Counts:
-    """Of records that are counted together whatever is committed: their tally, in numbers."""
+    """Of records that are counted together whatever is committed, such as those without any copy: their tally, in numbers."""
     source_windows, destination_windows = windows.source, windows.destination
     consumed = _number(source, source_windows, None, _AT)
     unconsumed, wanted = _number(source, source_windows, _AT, _HIGH), _number(source, source_windows, _AT, _NEAR)
@@ -136,14 +136,6 @@ def _young_copies(young: int, surplus: int, windows: Windows, *, begun_late: boo
 def of_destination_only(copies: Offsets, windows: Windows) -> Counts:
     """Of copies of no record."""
     return Counts(destination_only=_number(copies, windows.destination, _AT, _NEAR))
-
-
-def of_lonely(offsets: Offsets, windows: Windows, progress: ToolProgress) -> Counts:
-    """Of records without any copy."""
-    return Counts(
-        pending=_unreached(offsets, windows, progress),
-        **_fate(_between(offsets, windows.source, _AT, _NEAR), windows, progress),
-    )
 
 
 def _unreached(offsets: Offsets, windows: Windows, progress: ToolProgress) -> int:

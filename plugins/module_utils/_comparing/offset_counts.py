@@ -17,7 +17,7 @@ import typing as t
 from .._matching.certificates import DISTINCT
 from .._matching.content import Content, separable
 from .claims import PairRun, SingleContent, Windows, with_pairs
-from .content_counts import Offsets, of_destination_only, of_lonely, of_mixed, of_offsets, of_run, offsets_by_partition
+from .content_counts import Offsets, of_destination_only, of_mixed, of_offsets, of_run, offsets_by_partition
 from .counted_records import CountedRecord, OneContent
 from .sums import Counts, ToolProgress, total
 
@@ -70,7 +70,8 @@ class Contents:
                 else:
                     self._plain.append((offsets_by_partition(originals), offsets_by_partition(part_copies)))
                     self._arrive(originals, part_copies)
-        self._lonely, self._destination_only = offsets_by_partition(lonely), offsets_by_partition(lonely_copies)
+        self._plain.append((offsets_by_partition(lonely), {}))
+        self._destination_only = offsets_by_partition(lonely_copies)
         timed, by_content = with_pairs(timed, self._pairs), with_pairs(by_content, self._others)
         self.runs = timed + by_content
         # They say where windows are cut, also where all records are equal and not all of their copies can be told apart.
@@ -115,7 +116,7 @@ class Contents:
                 (of_run(run, windows) for run in self.runs),
                 (of_offsets(*offsets, windows, progress) for offsets in self._plain),
                 (of_mixed(*records, windows, progress) for records in self._mixed),
-                [of_lonely(self._lonely, windows, progress), of_destination_only(self._destination_only, windows)],
+                [of_destination_only(self._destination_only, windows)],
             )
         )
 
@@ -133,18 +134,15 @@ def _pair(original: CountedRecord, copy: CountedRecord) -> SingleContent:
     return SingleContent(original.place, original.offset, copy.place, copy.offset)
 
 
-def _once_by_time(source: t.Iterable[CountedRecord], copies: t.Iterable[CountedRecord]) -> list[SingleContent]:
+def _once_by_time(source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]) -> list[SingleContent]:
     """Records of one content whose time occurs once on each side."""
     originals, only_copies = (_single_by_time(records) for records in (source, copies))
     return [_pair(original, only_copies[time]) for time, original in originals.items() if time in only_copies]
 
 
-def _single_by_time(records: t.Iterable[CountedRecord]) -> dict[int, CountedRecord]:
-    by_time: dict[int, CountedRecord | None] = {}
-    for record in records:
-        if record.time is not None:
-            by_time[record.time] = None if record.time in by_time else record
-    return {time: record for time, record in by_time.items() if record is not None}
+def _single_by_time(records: t.Sequence[CountedRecord]) -> dict[int, CountedRecord]:
+    times = collections.Counter(record.time for record in records)
+    return {record.time: record for record in records if record.time is not None and times[record.time] == 1}
 
 
 def _separable(
