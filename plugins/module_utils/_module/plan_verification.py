@@ -160,19 +160,20 @@ def _incrementally(module: Module, planned: list[_Planned], source: Connection, 
             each._replace(chosen=parts.unverified + parts.verified) for each, parts in zip(planned, parted, strict=True)
         ]
         verified, made = _anchors(module, every, source, destination)
-        halves = [incremental.split(each, parts.verified) for each, parts in zip(made, parted, strict=True)]
-        by_method, by_anchors = [new for new, _old in halves], [old for _new, old in halves]
     else:
         rest = [each._replace(chosen=parts.verified) for each, parts in zip(planned, parted, strict=True)]
         todo = [each._replace(chosen=parts.unverified) for each, parts in zip(planned, parted, strict=True)]
         anchored, by_anchors = _anchors(module, rest, source, destination)
         compared, by_method = _records(module, todo, source, destination)
         verified = use_case.together([compared, anchored])
+        made = [
+            dataclasses.replace(new, findings=new.findings + old.findings)
+            for new, old in zip(by_method, by_anchors, strict=True)
+        ]
     reports = []
-    for path, each, method_report, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
-        noted = incremental.noted(each.made, method_report, looked_at, wanted)
-        digest = _note(module, path, each, noted)
-        reports.append(dataclasses.replace(incremental.joined(method_report, looked_at), plan=digest))
+    for path, each, parts, found in zip(params["plan"], planned, parted, made, strict=True):
+        noted = incremental.noted(each.made, found, parts.verified, wanted)
+        reports.append(dataclasses.replace(found, plan=_note(module, path, each, noted)))
     return verified, reports
 
 

@@ -64,20 +64,22 @@ def test_blocked_entries_have_nothing_to_verify():
 
 
 def test_what_is_right_is_noted_and_survives_the_file():
-    entries = right, unseen, wrong, worse, _other = [
+    entries = right, unseen, wrong, worse, other = [
         entry(number, RECORDS if number > 2 else None) for number in range(5)
     ]
-    found = Report(
-        "a",
-        "b",
-        None,
-        report(right).findings + report(unseen, compared=0).findings + report(wrong, wrong=True).findings,
+    reports = (
+        report(right),
+        report(unseen, compared=0),
+        report(wrong, wrong=True),
+        report(worse, wrong=True),
+        report(other),
     )
-    plan = incremental.noted(Plan("a", "b", "c", tuple(entries)), found, report(worse, wrong=True), RECORDS)
+    found = Report("a", "b", None, tuple(finding for each in reports for finding in each.findings))
+    plan = incremental.noted(Plan("a", "b", "c", tuple(entries)), found, [worse, other], RECORDS)
     assert [each.verified for each in plan.entries] == [RECORDS, None, None, None, RECORDS]
     assert file.from_json(file.to_json(plan), "plan.json") == plan
-    assert incremental.noted(plan, NOTHING, NOTHING, ANCHORS) == plan
-    assert incremental.joined(found, report(worse)).findings == found.findings + report(worse).findings
+    assert incremental.noted(plan, NOTHING, [], ANCHORS) == plan
+    assert incremental.noted(plan, report(right, other), [right, other], ANCHORS) == plan
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_what_was_not_counted_or_only_tolerated_is_not_noted_as_verified(note, v
     found = report(entry(0))
     findings = (dataclasses.replace(found.findings[0], notes=(note,)),)
     found = dataclasses.replace(found, findings=findings)
-    assert incremental.noted(Plan("a", "b", "c", (entry(0),)), found, NOTHING, RECORDS).entries[0].verified == verified
+    assert incremental.noted(Plan("a", "b", "c", (entry(0),)), found, [], RECORDS).entries[0].verified == verified
 
 
 def test_a_plan_of_an_earlier_version_was_not_verified():
@@ -101,12 +103,3 @@ def test_a_plan_of_an_earlier_version_was_not_verified():
     assert file.from_json(text.replace(', "verified": null', ""), "plan.json").entries[0].verified is None
     text = file.to_json(Plan("a", "b", "c", (entry(0, Verification("later", 1)),)))
     assert file.from_json(text, "plan.json").entries[0].verified is None
-
-
-def test_one_report_is_split_by_what_had_been_verified_before():
-    new, old = entry(0), entry(1, RECORDS)
-    first, second = incremental.split(report(new, old), [old])
-    assert [each.destination for each in first.findings] == [((new.partition, 7),)]
-    assert [each.destination for each in second.findings] == [((old.partition, 7),)]
-    both = incremental.joined(first, second)
-    assert both == report(new, old)
