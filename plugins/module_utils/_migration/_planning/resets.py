@@ -77,11 +77,27 @@ def plan_resets(
     missing = sorted(set(selection.topics) - counts.keys())
     all_done(lambda: check_topics_exist(missing, cluster), lambda: _check_rules(rules, ruled, wanted, unknown=missing))
     rests_on = clusters.look_at(cluster, counts).traits
-    entries = _entries(cluster, ruled, wanted, commits_of(readings), written, previous, counts, on_out_of_range)
-    bases = sorted(_base(entry) for entry in entries if entry.source[0].offset is not None)
-    snapshot = Snapshot(None, (), tuple(bases))
-    cluster_id = identity.cluster_id
-    plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
+    commits, receipts, earlier = commits_of(readings), written.by_key, previous.by_key if previous else {}
+    reset = {
+        key: rule
+        for key, rule in ruled.items()
+        if key[1].partition < counts.get(key[1].topic, 0) and (key in commits or (wanted[key] and not rule.from_commit))
+    }
+    logs = _logs(cluster, reset)
+    entries = tuple(
+        _entry(key, rule, commits.get(key), receipts.get(key), earlier.get(key), logs[key], on_out_of_range)
+        if key in reset
+        else _without_offset(key, rule, commits.get(key), counts)
+        for key, rule in ruled.items()
+    )
+    bases = (
+        SnapshotEntry(at.group, at.partition, CommittedOffset(at.offset))
+        for entry in entries
+        for at in entry.source
+        if at.offset is not None
+    )
+    snapshot, cluster_id = Snapshot(None, (), tuple(sorted(bases))), identity.cluster_id
+    plan = Plan(cluster_id, cluster_id, snapshot.digest(), entries, destination_traits=rests_on)
     plan = with_expected(plan, cluster, previous, receipt)
     notes = _notes(readings, selected.left_out, all_topics(chosen).left_out, cluster)
     has_entry = {entry.group for entry in entries}
@@ -141,9 +157,9 @@ def _wanted(
     chosen: t.Mapping[str, Selected],
     counts: t.Mapping[str, int],
 ) -> dict[Key, bool]:
-    """Every group and partition that may be reset, and whether it is without a commit as well, sorted.
+    """Every group and partition that may be reset, and whether it gets an offset without a commit as well, sorted.
 
-    Where it is not, a partition without one is left alone, as the tool does with --all-topics.
+    Where it does not, a partition without one is left alone, as the tool does with --all-topics.
     """
     wanted: dict[Key, bool] = {}
     for name, reading in sorted(readings.items()):
@@ -168,63 +184,34 @@ def _check_rules(
     """
     known = {partition.topic for _group, partition in wanted}
 
-    def check(entry: tuple[int, ResetRule]) -> None:
-        number, rule = entry
+    def check(numbered: tuple[int, ResetRule]) -> None:
+        number, rule = numbered
+        entry = f"{option_name('resets')}, entry {number} ({rule})"
         if unknown and (not rule.topics or any(matches(name, rule.topics) for name in unknown)):
             return
         strange = [pattern for pattern in rule.topics if not any(matches(name, (pattern,)) for name in known)]
         if strange:
             hint = "" if any(map(looks_like_pattern, strange)) else name_hint("topics", strange, sorted(known))
             raise InvalidInput(
-                f"{option_name('resets')}, entry {number} ({rule}) names {', '.join(strange)}, and no selected topic is "
-                f"called so{hint}",
+                f"{entry} names {', '.join(strange)}, and no selected topic is called so{hint}",
                 why="only topics count on which the selected groups have committed, or that are named",
                 remedy=f"correct its topics, or name the topic in {option_name('topics')}",
             )
         numbers = {key[1].partition for key, fitting in ruled.items() if fitting is rule}
         if not numbers:
             raise InvalidInput(
-                f"{option_name('resets')}, entry {number} ({rule}) is about no partition of the selected groups and topics",
+                f"{entry} is about no partition of the selected groups and topics",
                 why="no selected topic has its partitions, or earlier entries are about all of them",
                 remedy="correct its partitions, or remove the entry",
             )
         if rule.partitions - numbers:
             missing = ", ".join(str(each) for each in sorted(rule.partitions - numbers))
             raise InvalidInput(
-                f"{option_name('resets')}, entry {number} ({rule}) names partition {missing}, and no selected topic that it is "
-                "about has it",
+                f"{entry} names partition {missing}, and no selected topic that it is about has it",
                 remedy="correct its partitions",
             )
 
     all_of(check, enumerate(rules, 1))
-
-
-def _entries(
-    cluster: Connection,
-    ruled: t.Mapping[Key, ResetRule],
-    wanted: t.Mapping[Key, bool],
-    commits: t.Mapping[Key, CommittedOffset],
-    receipt: Receipt,
-    previous: Plan | None,
-    counts: t.Mapping[str, int],
-    on_out_of_range: OnOutOfRange,
-) -> list[PlanEntry]:
-    """An entry for each partition that a rule is about.
-
-    wanted: whether a group gets an offset on the partition even if it has committed none. counts: partitions by topic.
-    """
-    reset = {
-        key: rule
-        for key, rule in ruled.items()
-        if key[1].partition < counts.get(key[1].topic, 0) and (key in commits or (wanted[key] and not rule.from_commit))
-    }
-    logs, receipts, earlier = _logs(cluster, reset), receipt.by_key, previous.by_key if previous else {}
-    return [
-        _entry(key, rule, commits.get(key), receipts.get(key), earlier.get(key), logs[key], on_out_of_range)
-        if key in reset
-        else _without_offset(key, rule, commits.get(key), counts)
-        for key, rule in ruled.items()
-    ]
 
 
 def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, ResetLog]:
@@ -272,31 +259,24 @@ def _entry(
     earlier plan has, where a clamp or another run has changed what it would count from. Resets that have nothing to do with
     each other share a receipt, so any other rule counts from what is committed now.
     """
-    base, decision = committed, _decided(rule, committed, log, on_out_of_range)
+
+    def decision_from(start: CommittedOffset | None) -> Decision:
+        return reset_decision(rule, None if start is None else start.offset, log, on_out_of_range)
+
+    base, decision = committed, decision_from(committed)
     if receipt is not None and receipt.written is not None and receipt.explains(committed):
-        before, is_shift = receipt.before, rule.to is ResetTo.SHIFT
+        before, is_shift, written = receipt.before, rule.to is ResetTo.SHIFT, receipt.written.offset
         if not rule.from_commit or (is_shift and before is not None):
-            again = _decided(rule, before, log, on_out_of_range)
+            again = decision_from(before)
             shifted = before.offset + rule.value if is_shift and before is not None else None  # may have expired since
-            if receipt.written.offset in (again.offset, shifted):
+            if written in (again.offset, shifted):
                 base, decision = before, again
-            elif is_shift and previous is not None and _is_same(previous, rule, receipt.written.offset):
+            elif is_shift and previous and previous.offset == written and previous.detail.startswith(f"{rule};"):
                 return previous
     entry = decided(Draft(*key, *key, base), decision)
     if rule.to is ResetTo.CURRENT and base is not None:
         return dataclasses.replace(entry, leader_epoch=base.leader_epoch if base.offset == entry.offset else None)
     return dataclasses.replace(entry, metadata="")  # it belongs to the offset that it was committed with
-
-
-def _is_same(previous: PlanEntry, rule: ResetRule, written: int) -> bool:
-    """Has an earlier plan come by this rule to what was written?"""
-    return previous.offset == written and previous.detail.startswith(f"{rule};")
-
-
-def _decided(
-    rule: ResetRule, committed: CommittedOffset | None, log: ResetLog, on_out_of_range: OnOutOfRange
-) -> Decision:
-    return reset_decision(rule, None if committed is None else committed.offset, log, on_out_of_range)
 
 
 def _without_offset(
@@ -313,11 +293,6 @@ def _without_offset(
     else:
         detail = f"{rule}: nothing is committed: left alone; name the group in groups and the topic in topics to set it"
     return draft.entry(Verdict.UNCOMMITTED, detail=detail)
-
-
-def _base(entry: PlanEntry) -> SnapshotEntry:
-    position = entry.source[0]
-    return SnapshotEntry(position.group, position.partition, CommittedOffset(position.offset or 0))
 
 
 def _notes(
