@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._control import clusters, positions, topics
+from ..._control import clusters, positions
 from ..._control.positions import Bounds
 from ..._model.choosing import Holder
 from ..._model.connection import Connection
@@ -30,7 +30,7 @@ from ..._model.visible_text import names_text
 from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected
-from .mirror_index import highest_checkpoint, read_checkpoints, read_offset_syncs
+from .mirror_index import highest_checkpoint, read_checkpoints, read_offset_syncs, without_checkpoints
 from .strategy import Translation, lost_notes
 
 _UNKNOWN = ""  # the source's id, which nobody can be asked for
@@ -52,42 +52,35 @@ def plan_from_checkpoints(
     """
     selection.check()
     checkpoints = read_checkpoints(destination, policy.checkpoints.name)
+    if checkpoints is None:
+        raise without_checkpoints(destination, policy.checkpoints.name)
     chosen, left_out, lines = _selected(checkpoints, destination, policy, selection, mapping)
-    snapshot = Snapshot(
-        None,
-        (),
-        tuple(
-            SnapshotEntry(key.group, partition, CommittedOffset(checkpoint.source, checkpoint.metadata))
-            for key, (partition, checkpoint) in sorted(chosen.items())
-        ),
+    consumed = (
+        SnapshotEntry(key.group, partition, CommittedOffset(checkpoint.source, checkpoint.metadata))
+        for key, (partition, checkpoint) in sorted(chosen.items())
     )
+    snapshot = Snapshot(None, (), tuple(consumed))
     wanted = drafts.from_snapshot(snapshot, mapping)
     targets = {(key.group, partition): checkpoint.target for key, (partition, checkpoint) in chosen.items()}
     at_destination = clusters.look_at(destination, {draft.partition.topic for draft in wanted})
-    counts = {topic: len(logs) for topic, logs in at_destination.traits.logs.items()}
+    counts = at_destination.traits.counts
     of_source = {draft.source_partition.topic: counts.get(draft.partition.topic, 0) for draft in wanted}
     wanted = drafts.with_uncommitted(wanted, of_source)
     existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
     bounds = positions.partition_bounds(destination, sorted(existing)) if existing else {}
     cluster, topic = policy.offset_syncs  # with those at the source, nobody can see how checkpoints were made
-    kept = cluster == "target" and topics.partition_counts(destination, [topic])
-    syncs = read_offset_syncs(destination, topic) if kept else {}
-    entries = tuple(
-        _entry(
-            draft,
-            targets[draft.source_group, draft.source_partition],
-            highest_checkpoint(syncs.get(draft.source_partition, ()), draft.offset),
-            bounds.get(draft.partition),
-        )
-        if draft.committed is not None
-        else draft.uncommitted(
-            on_uncommitted, bounds[draft.partition].log_start, bounds[draft.partition].end, "no checkpoint"
-        )
-        for draft in wanted
-    )
-    plan = Plan(
-        _UNKNOWN, at_destination.cluster_id, snapshot.digest(), entries, destination_traits=at_destination.traits
-    )
+    syncs = (read_offset_syncs(destination, topic) if cluster == "target" else None) or {}
+    entries: list[PlanEntry] = []
+    for draft in wanted:
+        if draft.committed is None:
+            log = bounds[draft.partition]
+            entries.append(draft.uncommitted(on_uncommitted, log.log_start, log.end, "no checkpoint"))
+        else:
+            target = targets[draft.source_group, draft.source_partition]
+            highest = highest_checkpoint(syncs.get(draft.source_partition, ()), draft.offset)
+            entries.append(_entry(draft, target, highest, bounds.get(draft.partition)))
+    cluster_id, traits = at_destination
+    plan = Plan(_UNKNOWN, cluster_id, snapshot.digest(), tuple(entries), destination_traits=traits)
     return Translation(
         with_expected(plan, destination, previous, receipt),
         index={"checkpoints": len(checkpoints), "syncs": sum(map(len, syncs.values()))},

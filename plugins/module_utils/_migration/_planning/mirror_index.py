@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import bisect
-import collections
 import dataclasses
 import operator
 import re
@@ -16,6 +15,7 @@ from ..._model import mirror_records
 from ..._model.connection import Connection
 from ..._model.errors import DamagedRecord, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.grouping import values_by_key
 from ..._model.mirror_records import Checkpoint, CheckpointKey, OffsetSync
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
@@ -23,7 +23,6 @@ from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
 from ..compacted import all_records, check_policy
 
-_CHECKPOINTS = "checkpoints.internal"
 _NEAREST = 2  # entries on each side of a committed offset that are worth a try
 
 _Pair: t.TypeAlias = "OffsetSync | Checkpoint"
@@ -59,20 +58,16 @@ class MirrorIndex:
 
 
 def read_index(source: Connection, target: Connection, policy: ReplicationPolicy) -> MirrorIndex:
-    """Read both internal topics to their ends. Raises as read_checkpoints(); there may be none of them."""
-    syncs: dict[TopicPartition, list[OffsetSync]] = {}
-    notes: tuple[Note, ...] = ()
+    """Read both internal topics to their ends, as far as they exist: MirrorMaker 2 may run without either.
+
+    Raises as read_checkpoints().
+    """
     connection, topic = source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name
-    if topics.partition_counts(connection, [topic]):
-        syncs = read_offset_syncs(connection, topic)
-    else:
-        notes = (_without_syncs(connection, topic),)
-    checkpoints: dict[TopicPartition, list[Checkpoint]] = collections.defaultdict(list)
-    name = policy.checkpoints.name
-    if topics.partition_counts(target, [name]):  # MirrorMaker 2 may run without MirrorCheckpointConnector
-        for key, checkpoint in read_checkpoints(target, name).items():
-            checkpoints[key.partition].append(checkpoint)
-    return MirrorIndex(syncs, {partition: sorted(each) for partition, each in checkpoints.items()}, notes)
+    syncs = read_offset_syncs(connection, topic)
+    found = read_checkpoints(target, policy.checkpoints.name) or {}
+    checkpoints = values_by_key((key.partition, checkpoint) for key, checkpoint in found.items())
+    notes = (_without_syncs(connection, topic),) if syncs is None else ()
+    return MirrorIndex(syncs or {}, {partition: sorted(each) for partition, each in checkpoints.items()}, notes)
 
 
 def _without_syncs(connection: Connection, topic: str) -> Note:
@@ -87,28 +82,41 @@ def _without_syncs(connection: Connection, topic: str) -> Note:
     return Note(NoteKind.OFFSET_SYNCS_MISSING, text)
 
 
-def read_checkpoints(connection: Connection, topic: str) -> dict[CheckpointKey, Checkpoint]:
-    """The last checkpoint of every group and partition of the target.
+def read_checkpoints(connection: Connection, topic: str) -> dict[CheckpointKey, Checkpoint] | None:
+    """The last checkpoint of every group and partition of the target; None without such a topic.
 
-    Raises NotFound naming topics that could be meant, Refused for a topic that forgets, and for a record that cannot be
-    read, by its offset.
+    Raises Refused for a topic that forgets, and for a record that cannot be read, by its offset.
     """
-    checkpoints: dict[CheckpointKey, Checkpoint] = {}
-    for key, checkpoint in _read(connection, topic, _CHECKPOINTS, mirror_records.read_checkpoint):
-        if checkpoint is None:
-            checkpoints.pop(key, None)
-        else:
-            checkpoints[key] = checkpoint
-    return checkpoints
+    rows = _read(connection, topic, mirror_records.read_checkpoint)
+    if rows is None:
+        return None
+    return {key: checkpoint for key, checkpoint in dict(rows).items() if checkpoint is not None}
 
 
-def read_offset_syncs(connection: Connection, topic: str) -> dict[TopicPartition, list[OffsetSync]]:
-    """All that compaction has left of them, by the source's offset: not only the last of a partition is of use."""
-    syncs: dict[TopicPartition, set[OffsetSync]] = collections.defaultdict(set)
-    for partition, sync in _read(connection, topic, "mm2-offset-syncs", mirror_records.read_offset_sync):
-        if sync is not None and min(sync) >= 0:  # before anything is copied, -1 is written
-            syncs[partition].add(sync)
-    return {partition: sorted(each) for partition, each in syncs.items()}
+def without_checkpoints(connection: Connection, topic: str) -> NotFound:
+    """The error where there is no such topic, with those that could be meant."""
+    like = _like(connection, "checkpoints.internal")
+    return NotFound(
+        "this topic of MirrorMaker 2 does not exist",
+        cluster=str(connection),
+        topic=topic,
+        why=f"there is {', '.join(like)}" if like else "no similar topic exists",
+        remedy=f"correct {option_name('replication_policy')}: both aliases, separator, "
+        "internal_topic_separator_enabled and offset_syncs_location are those of MirrorMaker 2",
+    )
+
+
+def read_offset_syncs(connection: Connection, topic: str) -> dict[TopicPartition, list[OffsetSync]] | None:
+    """All that compaction has left of them, by the source's offset: not only the last of a partition is of use.
+
+    None without such a topic; raises as read_checkpoints().
+    """
+    rows = _read(connection, topic, mirror_records.read_offset_sync)
+    if rows is None:
+        return None
+    # Before anything is copied, -1 is written.
+    syncs = values_by_key((partition, sync) for partition, sync in rows if sync is not None and min(sync) >= 0)
+    return {partition: sorted(set(each)) for partition, each in syncs.items()}
 
 
 def highest_checkpoint(syncs: t.Sequence[OffsetSync], committed: int) -> int | None:
@@ -124,18 +132,10 @@ _Read = t.TypeVar("_Read")
 
 
 def _read(
-    connection: Connection, topic: str, kind: str, reader: t.Callable[[bytes | None, bytes | None], _Read]
-) -> list[_Read]:
+    connection: Connection, topic: str, reader: t.Callable[[bytes | None, bytes | None], _Read]
+) -> list[_Read] | None:
     if not topics.partition_counts(connection, [topic]):
-        like = _like(connection, kind)
-        raise NotFound(
-            "this topic of MirrorMaker 2 does not exist",
-            cluster=str(connection),
-            topic=topic,
-            why=f"there is {', '.join(like)}" if like else "no similar topic exists",
-            remedy=f"correct {option_name('replication_policy')}: both aliases, separator, "
-            "internal_topic_separator_enabled and offset_syncs_location are those of MirrorMaker 2",
-        )
+        return None
     why = "what MirrorMaker 2 has noted is lost with time"
     check_policy(connection, topic, why, "and let MirrorMaker 2 run until it has written anew")
     contents = []

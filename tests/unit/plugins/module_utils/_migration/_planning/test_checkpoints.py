@@ -74,7 +74,6 @@ def test_without_a_map_the_policy_names_both(plan):
 )
 def test_a_checkpoint_that_counts_over_gaps_is_lowered_to_its_offset_sync(plan, monkeypatch, syncs, offset, detail):
     """MirrorMaker 2 before 3.4.1 makes 47 of 41 by the sync 30 = 36, though fewer than eleven records may have followed."""
-    monkeypatch.setattr(checkpoints.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
     monkeypatch.setattr(checkpoints, "read_offset_syncs", lambda _cluster, _topic: {TopicPartition("sales", 0): syncs})
     policy = POLICY._replace(offset_syncs_location="target")
     made = checkpoints.plan_from_checkpoints(CLOUD, policy, Selection(("billing",), topics=("sales",)), Mapping())
