@@ -311,7 +311,8 @@ def look(module: Module) -> dict[str, t.Any]:
     if migrated is not None:
         is_of_one = functools.partial(_is_of_one_cluster, params["returns"])
         another = (
-            use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids, is_of_one) or another
+            use_case.receipt_of_another(migrated, source, destination, preflight.cluster_ids, is_of_one, returns=True)
+            or another
         )
         if not (another or preflight.problems or params["on_rewind"] == OnRewind.KEEP):
             another = use_case.never_joined(migrated, source, preflight.groups)

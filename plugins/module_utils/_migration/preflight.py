@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import collections
-import concurrent.futures
 import dataclasses
 import re
 import typing as t
@@ -13,6 +12,7 @@ import typing as t
 from .._control import clusters, groups, permissions
 from .._control.abilities import Ability
 from .._control.topics import cluster_id, list_topics, partition_counts
+from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, MigrationError, NotAuthorized, NotFound, Refused
 from .._model.failure_kinds import FailureKind
@@ -23,7 +23,7 @@ from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnRewind
 from .._model.progress import NAMED, counted, first_names, first_of
 from .._model.receipt import Receipt
-from .._model.records import TopicPartition
+from .._model.records import TopicPartition, every_partition
 from .._model.removed import Removed
 from .._model.selection import Selection
 from .._model.spark import SparkOptions
@@ -92,7 +92,10 @@ def look(
     :param removed: as for a snapshot.
     """
     selection.check()
-    ids, unreachable = _cluster_ids({"source": source, "destination": destination})
+    answers = at_once(lambda: _id_or_problem(source), lambda: _id_or_problem(destination))
+    unreachable: list[MigrationError] = [answer for answer in answers if not isinstance(answer, str)]
+    sides = zip(("source", "destination"), answers, strict=True)
+    ids = {side: answer for side, answer in sides if isinstance(answer, str)}
     if unreachable:
         return Preflight(ids, unreachable, [])
     one_cluster = clusters.are_one(source, destination)
@@ -106,8 +109,13 @@ def look(
         problems.append(exc)
     if not wanted and not one_cluster:
         problems += _at_the_other_side(source, destination, selection, receipt)
-    problems += _missing_at_source(source, selection, wanted)
-    problems += _missing_at_destination(destination, wanted, intent.commits, copies)
+    names, copied = {draft.group for draft in wanted}, {draft.partition.topic for draft in wanted}
+    source_names, topics = {draft.source_group for draft in wanted}, {draft.source_partition.topic for draft in wanted}
+    # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
+    problems += _missing(source, reads_groups=source_names, reads_topics={*topics, *selection.topics})
+    needs = {"commits_groups": names, "commits_topics": copied} if intent.commits else {}
+    needs |= {"writes_topics": copied} if copies else {}
+    problems += _missing(destination, reads_groups=names, reads_topics=copied, **needs)
     if copies:
         problems += permissions.copy_obstacles(destination)
     if intent.remove_source_groups:
@@ -121,35 +129,24 @@ def look(
         notes += permissions.not_told([(source, both), (destination, (*both, *removal))])
     differing: list[SettingDifference] = []
     if not problems and not copies:
-        counts = (
-            partition_counts(source, {draft.source_partition.topic for draft in wanted}),
-            partition_counts(destination, {draft.partition.topic for draft in wanted}),
-        )
+        counts = partition_counts(source, topics), partition_counts(destination, copied)
         notes += _topics_that_block(wanted, mapping, *counts, intent.creates_topics)
         if not one_cluster:
-            missing = {draft.partition.topic for draft in wanted if draft.source_partition.topic in counts[0]} - counts[
-                1
-            ].keys()
-            notes += _with_prefix(destination, missing)
+            expected = {draft.partition.topic for draft in wanted if draft.source_partition.topic in counts[0]}
+            notes += _with_prefix(destination, expected - counts[1].keys())
             differing = setting_differences(source, destination, wanted, *counts)
     notes += [Note(NoteKind.SETTING_DIFFERS, difference.message) for difference in differing]
     if intent.commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
-    return Preflight(ids, problems, notes, differing, {draft.source_group for draft in wanted}, wanted)
+    return Preflight(ids, problems, notes, differing, source_names, wanted)
 
 
-def _cluster_ids(sides: t.Mapping[str, Connection]) -> tuple[dict[str, str], list[MigrationError]]:
-    """The ids of the clusters that answer, asked at the same time, and why the others do not."""
-    ids: dict[str, str] = {}
-    problems: list[MigrationError] = []
-    with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
-        answers = {side: pool.submit(cluster_id, connection) for side, connection in sides.items()}
-    for side, answer in answers.items():
-        try:
-            ids[side] = answer.result()
-        except ConnectionFailed as exc:
-            problems.append(exc)
-    return ids, problems
+def _id_or_problem(connection: Connection) -> str | ConnectionFailed:
+    """The id of a cluster, or why it does not answer."""
+    try:
+        return cluster_id(connection)
+    except ConnectionFailed as exc:
+        return exc
 
 
 def _topics_that_block(
@@ -160,14 +157,18 @@ def _topics_that_block(
     creates_topics: bool,
 ) -> list[Note]:
     """A note for each topic that stays missing, or whose partition counts differ and nobody has said that they may."""
-    entries = [
-        entry
-        for draft in wanted
-        if not (creates_topics and _will_be_made(draft, mapping, source_counts, destination_counts))
-        if (entry := drafts.without_records(draft, source_counts, destination_counts, mapping)) is not None
-        if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
-    ]
-    return list(dict.fromkeys(Note(NoteKind.TOPIC_BLOCKS, f"{entry.shown_detail}.") for entry in entries))
+    notes: dict[Note, None] = {}
+    for draft in wanted:
+        topic = draft.source_partition.topic
+        entry = drafts.without_records(draft, source_counts, destination_counts, mapping)
+        if mapping.is_repartitioned(topic):  # the user creates such topics, and their partition counts may differ
+            blocks = entry is not None and entry.reason is Reason.TOPIC_MISSING
+        else:
+            is_missing = topic in source_counts and draft.partition.topic not in destination_counts
+            blocks = not (creates_topics and is_missing)
+        if entry is not None and blocks:
+            notes[Note(NoteKind.TOPIC_BLOCKS, f"{entry.shown_detail}.")] = None
+    return list(notes)
 
 
 def _with_prefix(destination: Connection, missing: t.Collection[str]) -> list[Note]:
@@ -186,15 +187,6 @@ def _with_prefix(destination: Connection, missing: t.Collection[str]) -> list[No
         )
         for alias, topics in sorted(topics_by_alias.items(), key=lambda item: -len(item[1]))[:NAMED]
     ]
-
-
-def _will_be_made(
-    draft: Draft, mapping: Mapping, source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
-) -> bool:
-    """Whether a promotion creates the destination's topic. The user creates repartitioned ones."""
-    topic = draft.source_partition.topic
-    is_missing = topic in source_counts and draft.partition.topic not in destination_counts
-    return is_missing and not mapping.is_repartitioned(topic)
 
 
 def lacking_for_verification(options: SparkOptions) -> list[MigrationError]:
@@ -218,54 +210,39 @@ def receipt_of_another(
     destination: Connection,
     cluster_ids: t.Mapping[str, str],
     is_of_one: t.Callable[[], bool],
+    *,
+    returns: bool = False,
 ) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look().
 
-    is_of_one: says whether the receipt is one of a clone or a reset inside one cluster.
+    is_of_one: says whether the receipt is one of a clone or a reset inside one cluster. returns: why groups cannot be returned
+    by the receipt of their migration, which was made for the cluster that they leave now.
     """
-    exchanged = Refused(
-        "source and destination are exchanged",
-        cluster=str(destination),
-        why=f"the {receipt.name} was made for the cluster that is the source now, {source}",
-        remedy=f"{correct_clusters(says_exchanged=False)}; to bring groups back on purpose, run the playbook return_groups "
-        "with the source and the destination of the migration",
-        kind=FailureKind.OTHER_CLUSTER,
-    )
-    sides = ("destination", "source")
-    return _of_other_side(receipt, destination, sides, cluster_ids, exchanged, keeps_rollback(), is_of_one)
-
-
-def receipt_of_no_return(
-    receipt: Receipt,
-    source: Connection,
-    destination: Connection,
-    cluster_ids: t.Mapping[str, str],
-    is_of_one: t.Callable[[], bool],
-) -> list[MigrationError]:
-    """Why groups cannot be returned by the receipt of their migration: it was made for another cluster than they leave now.
-
-    As receipt_of_another() otherwise.
-    """
-    names = "a return has the source and the destination of the migration"
-    exchanged = Refused(
-        "source and destination are exchanged",
-        cluster=str(destination),
-        why=f"the {receipt.name} was made for this cluster, and the groups would leave {source}",
-        remedy=f"{correct_clusters(says_exchanged=False)}: {names}",
-        kind=FailureKind.OTHER_CLUSTER,
-    )
-    remedy = f"{correct_clusters()}: {names}"
-    return _of_other_side(receipt, source, ("source", "destination"), cluster_ids, exchanged, remedy, is_of_one)
-
-
-def _inside_one(receipt: Receipt, cluster: Connection) -> Refused:
-    return Refused(
-        "the directory is that of a clone or a reset inside one cluster",
-        cluster=str(cluster),
-        why=f"the {receipt.name} was made for the other cluster alone",
-        remedy=f"correct {path_option()}",
-        kind=FailureKind.OTHER_CLUSTER,
-    )
+    names = "the source and the destination of the migration"
+    if returns:
+        wanted, sides, remedy = source, ("source", "destination"), f"{correct_clusters()}: a return has {names}"
+        why = f"the {receipt.name} was made for this cluster, and the groups would leave {source}"
+        way = f": a return has {names}"
+    else:
+        wanted, sides, remedy = destination, ("destination", "source"), keeps_rollback()
+        why = f"the {receipt.name} was made for the cluster that is the source now, {source}"
+        way = f"; to bring groups back on purpose, run the playbook return_groups with {names}"
+    own, other = (cluster_ids.get(side) for side in sides)
+    if own is None:
+        return []
+    if own == other or receipt.identity.cluster_id != other:
+        try:
+            check_cluster(receipt.name, receipt.identity, wanted, remedy)
+        except Refused as exc:
+            return [exc]
+        return []
+    if is_of_one():
+        what, place = "the directory is that of a clone or a reset inside one cluster", wanted
+        why, remedy = f"the {receipt.name} was made for the other cluster alone", f"correct {path_option()}"
+    else:
+        what, place = "source and destination are exchanged", destination
+        remedy = correct_clusters(says_exchanged=False) + way
+    return [Refused(what, cluster=str(place), why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 
 
 def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str]) -> list[MigrationError]:
@@ -298,31 +275,6 @@ def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str])
     ]
 
 
-def _of_other_side(
-    receipt: Receipt,
-    wanted: Connection,
-    sides: tuple[str, str],
-    cluster_ids: t.Mapping[str, str],
-    exchanged: Refused,
-    remedy: str,
-    is_of_one: t.Callable[[], bool],
-) -> list[MigrationError]:
-    """Why a receipt is not of the wanted cluster.
-
-    sides: which one that is, and the other, whose receipt is `exchanged`, or is_of_one() and of that cluster alone.
-    """
-    own, other = (cluster_ids.get(side) for side in sides)
-    if own is None:
-        return []
-    if receipt.identity.cluster_id == other != own:
-        return [_inside_one(receipt, wanted) if is_of_one() else exchanged]
-    try:
-        check_cluster(receipt.name, receipt.identity, wanted, remedy)
-    except Refused as exc:
-        return [exc]
-    return []
-
-
 def opposite(
     others: t.Iterable[tuple[str, Plan, Receipt]],
     cluster_ids: t.Mapping[str, str],
@@ -339,14 +291,12 @@ def opposite(
         f"if this direction is meant, set {option_name('on_rewind')} to rewind: no record is skipped then",
     )
     remedy = ways(back, meant) if on_rewind == OnRewind.FAIL else ways(back)
+    wanted = cluster_ids.get("source"), cluster_ids.get("destination")
     opposites = []
     for path, plan, receipt in others:
-        is_opposite = (plan.destination_id, plan.source_id) == (
-            cluster_ids.get("source"),
-            cluster_ids.get("destination"),
-        )
+        back_again = plan.destination_id, plan.source_id
         written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
-        if is_opposite and plan.source_id != plan.destination_id and written:
+        if back_again == wanted != (plan.source_id, plan.destination_id) and written:
             opposites.append(
                 f"{path} says that {first_names(sorted(written))} came from this destination to this source"
             )
@@ -362,30 +312,30 @@ def _wanted(
     mapping: Mapping,
     intent: Intent,
     removed: Removed | None,
-    skip_denied: bool = False,
 ) -> tuple[list[Draft], list[MigrationError]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
-    try:
-        # The snapshot that follows looks twice.
-        taken = take_snapshot.take(
-            source,
-            selection,
-            intent.on_active_group,
-            surely=False,
-            on_blocked=intent.on_blocked,
-            removed=removed,
-            skip_denied=skip_denied,
-        )
-        return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), []
-    except GroupBusy as exc:
-        warning = dataclasses.replace(intent, on_active_group=OnActiveGroup.WARN)
-        wanted, problems = _wanted(source, selection, mapping, warning, removed, skip_denied)
-        return wanted, [exc, *problems]
-    except (InvalidInput, NotAuthorized, NotFound, Refused) as exc:
-        if skip_denied or not isinstance(exc, NotAuthorized):
-            return [], [exc]
-        wanted, problems = _wanted(source, selection, mapping, intent, removed, skip_denied=True)
-        return wanted, [exc, *problems]
+    on_active_group, skip_denied = intent.on_active_group, False
+    problems: list[MigrationError] = []
+    while True:
+        try:
+            taken = take_snapshot.take(
+                source,
+                selection,
+                on_active_group,
+                surely=False,  # the snapshot that follows looks twice
+                on_blocked=intent.on_blocked,
+                removed=removed,
+                skip_denied=skip_denied,
+            )
+            return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), problems
+        except (GroupBusy, InvalidInput, NotAuthorized, NotFound, Refused) as exc:
+            problems.append(exc)
+            if isinstance(exc, GroupBusy):
+                on_active_group = OnActiveGroup.WARN
+            elif isinstance(exc, NotAuthorized) and not skip_denied:
+                skip_denied = True
+            else:
+                return [], problems
 
 
 def _at_the_other_side(
@@ -411,24 +361,22 @@ def _at_the_other_side(
 
 def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt: Receipt | None) -> list[Note]:
     """A note for each group of which a rollback would have to remove commits, and could not."""
-    topics: dict[str, set[str]] = {}
-    for draft in wanted:
-        topics.setdefault(draft.group, set()).add(draft.partition.topic)
+    pairs = {(draft.group, draft.partition.topic) for draft in wanted}
+    names = {group for group, _topic in pairs}
     try:
-        current = groups.read_groups(destination, sorted(topics)) if topics else {}
-        counts = partition_counts(destination, set().union(*topics.values()))
+        current = groups.read_groups(destination, sorted(names)) if names else {}
+        counts = partition_counts(destination, {topic for _group, topic in pairs})
     except NotAuthorized:
         return []  # a problem, and named as one
     # Every partition of a topic may be set: those without a commit by on_uncommitted, all of a repartitioned one.
     removes = {
         group
-        for group, names in topics.items()
-        for name in names
-        for partition in range(counts.get(name, 1))  # one that does not exist will be made
-        if TopicPartition(name, partition) not in current[group].offsets
+        for group, topic in pairs
+        for partition in every_partition({topic: counts.get(topic, 1)})  # one that does not exist will be made
+        if partition not in current[group].offsets
     }
     entries = receipt.entries if receipt is not None else ()
-    removes |= {entry.group for entry in entries if entry.written is not None and entry.before is None} & topics.keys()
+    removes |= {entry.group for entry in entries if entry.written is not None and entry.before is None} & names
     return [
         Note(
             NoteKind.ROLLBACK_ACL_MISSING,
@@ -437,24 +385,6 @@ def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt:
         )
         for error in _missing(destination, deletes_groups=removes)
     ]
-
-
-def _missing_at_source(source: Connection, selection: Selection, wanted: list[Draft]) -> list[MigrationError]:
-    """The ACLs that a plan needs at the source and the user does not have."""
-    # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
-    topics = {draft.source_partition.topic for draft in wanted} | set(selection.topics)
-    return _missing(source, reads_groups={draft.source_group for draft in wanted}, reads_topics=topics)
-
-
-def _missing_at_destination(
-    destination: Connection, wanted: list[Draft], commits: bool, copies: bool
-) -> list[MigrationError]:
-    """The ACLs that a plan, a commit and a copy need at the destination and the user does not have."""
-    names = {draft.group for draft in wanted}
-    topics = {draft.partition.topic for draft in wanted}
-    needs = {"commits_groups": names, "commits_topics": topics} if commits else {}
-    needs |= {"writes_topics": topics} if copies else {}
-    return _missing(destination, reads_groups=names, reads_topics=topics, **needs)
 
 
 def _missing(connection: Connection, **needs: t.Collection[str]) -> list[MigrationError]:
