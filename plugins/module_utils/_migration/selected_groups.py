@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import typing as t
 
 from .._control import groups
@@ -29,12 +28,8 @@ class _Fault(t.NamedTuple):
     """Why nothing of a group can be moved. may_be_hidden: or whether only the login does not see it."""
 
     of_one: str
-    several: str = ""
+    of_several: str
     may_be_hidden: bool = False
-
-    @property
-    def of_several(self) -> str:
-        return self.several or f"each of them {self.of_one}"
 
 
 _MISSING = _Fault(
@@ -51,40 +46,6 @@ _GONE = (
     "find out whether the committed offsets have expired, or somebody has removed the group; then run the playbook "
     "migrate_groups, which says what each way on repeats"
 )
-
-# What was seen, and the groups that keep no offsets, with a clause about each that says why.
-Look = tuple[quiet.Seen, dict[str, str]]
-
-
-def select_and_look(
-    connection: Connection,
-    selection: Selection,
-    gone: t.Mapping[str, GroupReading],
-    surely: bool,
-    look: t.Callable[[t.Sequence[str]], Look],
-) -> tuple[Selected, Look, list[Note]]:
-    """The selected groups, what a look at them shows, and patterns that match none. Raises InvalidInput if none is selected.
-
-    gone: groups that were removed, which patterns select, too. surely: list the groups twice, because a coordinator may be
-    moving. look: reads the groups of these names, and watches them.
-    """
-    begun = time.monotonic()
-    listed = (
-        {listing.group for listing in groups.list_groups(connection, surely=False)}
-        if selection.group_patterns
-        else set()
-    )
-    selected = selection.select_groups({*listed, *gone})
-    looked = look(selected.names)
-    if surely and selection.group_patterns:
-        # The list is read again after the groups were watched, which has taken most of the time that must pass.
-        listed |= {listing.group for listing in groups.list_groups_again(connection, begun)}
-        now = selection.select_groups({*listed, *gone})
-        if now.names != selected.names:
-            selected, looked = now, look(now.names)
-    existing = {*listed, *gone}
-    check_groups_matched(selection, existing, selected, connection)
-    return selected, looked, selection.unused("groups", existing, seen_on(connection))
 
 
 def read_selected(
@@ -107,7 +68,7 @@ def read_selected(
     skips = on_blocked != OnBlocked.FAIL and len(empty) < len(names)
     named = [readings[name] for name in names if name in selection.named_groups and not (skips and name in empty)]
     try:
-        _check_named(named, connection, selection.of_receipt)
+        _refuse(named, _fault, connection, selection.of_receipt)
     except (NotFound, InvalidInput) as exc:
         existing = _shown_topics(connection)
         missing = sorted(set(selection.topics) - set(existing)) if existing else []
@@ -183,7 +144,7 @@ def seen_on(cluster: Connection | str) -> str:
 
 def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) -> None:
     """Raise InvalidInput for named groups that have no offsets to move: share groups keep their state elsewhere."""
-    _refuse({reading.group: fault for reading in named if (fault := _keeps_none(reading)) is not None}, connection)
+    _refuse(named, _keeps_none, connection)
 
 
 def streams_topics(connection: Connection) -> list[str]:
@@ -206,13 +167,6 @@ def group_hint(names: t.Collection[str], connection: Connection) -> str:
     return name_hint("groups", names, listed)
 
 
-def _check_named(named: t.Iterable[GroupReading], connection: Connection, of_receipt: bool) -> None:
-    """Raise NotFound or InvalidInput that names all of these groups of which nothing can be moved."""
-    _refuse(
-        {reading.group: fault for reading in named if (fault := _fault(reading)) is not None}, connection, of_receipt
-    )
-
-
 def _fault(reading: GroupReading) -> _Fault | None:
     if not reading.exists:
         return _MISSING
@@ -222,12 +176,23 @@ def _fault(reading: GroupReading) -> _Fault | None:
 
 
 def _keeps_none(reading: GroupReading) -> _Fault | None:
-    why = reading.without_offsets
-    return None if why is None else _Fault(f"{why}, so it has no committed offsets that can be moved")
+    if reading.without_offsets is None:
+        return None
+    why = f"{reading.without_offsets}, so it has no committed offsets that can be moved"
+    return _Fault(why, f"each of them {why}")
 
 
-def _refuse(faults: t.Mapping[str, _Fault], connection: Connection, of_receipt: bool = False) -> None:
-    """Raise one error for all of these groups, if there are any. of_receipt: a receipt names them, so none is misspelt."""
+def _refuse(
+    named: t.Iterable[GroupReading],
+    fault_of: t.Callable[[GroupReading], _Fault | None],
+    connection: Connection,
+    of_receipt: bool = False,
+) -> None:
+    """Raise NotFound or InvalidInput that names all of these groups that have a fault, if any has.
+
+    of_receipt: a receipt names them, so none is misspelt.
+    """
+    faults = {reading.group: fault for reading in named if (fault := fault_of(reading)) is not None}
     if not faults:
         return
     may_be_hidden = any(fault.may_be_hidden for fault in faults.values())

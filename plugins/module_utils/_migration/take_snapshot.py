@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import types
 import typing as t
 
@@ -154,7 +155,7 @@ def take(
     selection.check()
     gone = _gone(removed, connection)
 
-    def look(names: t.Sequence[str]) -> selected_groups.Look:
+    def look(names: t.Sequence[str]) -> tuple[quiet.Seen, dict[str, str]]:
         readings, without_offsets = selected_groups.read_selected(
             connection, names, selection, on_blocked, gone, skip_denied
         )
@@ -165,9 +166,19 @@ def take(
         seen = quiet.watch(connection, readings, selection, wait, stop_timeout, say, only_all, gone)
         return seen, without_offsets
 
-    selected, (seen, without_offsets), unused = selected_groups.select_and_look(
-        connection, selection, gone, surely, look
-    )
+    existing, begun = {*gone}, time.monotonic()
+    if selection.group_patterns:
+        existing |= {listing.group for listing in groups.list_groups(connection, surely=False)}
+    selected = selection.select_groups(existing)
+    seen, without_offsets = look(selected.names)
+    if surely and selection.group_patterns:
+        # A coordinator may be moving. Watching the groups has taken most of the time that must pass before the second list.
+        existing |= {listing.group for listing in groups.list_groups_again(connection, begun)}
+        now = selection.select_groups(existing)
+        if now.names != selected.names:
+            selected, (seen, without_offsets) = now, look(now.names)
+    selected_groups.check_groups_matched(selection, existing, selected, connection)
+    unused = selection.unused("groups", existing, selected_groups.seen_on(connection))
     seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
@@ -219,15 +230,15 @@ def _with_first_commits(connection: Connection, readings: t.Mapping[str, GroupRe
     )
     beside: dict[str, list[TopicPartition]] = {}
     for name, reading in readings.items():
-        if reading.exists:
-            topics = {partition.topic for partition in reading.offsets} & counts.keys()
-            every = (TopicPartition(topic, number) for topic in sorted(topics) for number in range(counts[topic]))
-            beside[name] = [partition for partition in every if partition not in reading.offsets]
-    wanted = sorted(name for name, partitions in beside.items() if partitions)
-    reread = groups.read_groups(connection, wanted, beside=beside) if wanted else {}
-    opened = {name: {**reading.open, **reread[name].open} for name, reading in readings.items() if name in reread}
+        topics = {partition.topic for partition in reading.offsets} & counts.keys()
+        every = every_partition({topic: counts[topic] for topic in sorted(topics)})
+        lacking = [partition for partition in every if partition not in reading.offsets]
+        if reading.exists and lacking:
+            beside[name] = lacking
+    reread = groups.read_groups(connection, sorted(beside), beside=beside) if beside else {}
+    opened = {name: {**readings[name].open, **reading.open} for name, reading in reread.items()}
     return {
-        name: dataclasses.replace(reading, open=opened[name]) if opened.get(name) else reading
+        name: dataclasses.replace(reading, open=opened[name]) if name in opened else reading
         for name, reading in readings.items()
     }
 

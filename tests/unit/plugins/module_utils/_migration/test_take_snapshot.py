@@ -29,7 +29,7 @@ class Cluster:
         self.lists, self.watched, self.now = list(lists), [], 0.0
         monkeypatch.setattr(groups, "attempt", lambda _connection, _read: self.listed(self.lists.pop(0)))
         monkeypatch.setattr(groups, "read_groups", self.read)
-        for module in (groups, quiet, selected_groups):
+        for module in (groups, quiet, take_snapshot):
             monkeypatch.setattr(module.time, "sleep", self.sleep)
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         known_by_id(monkeypatch, lambda _connection: "id")
