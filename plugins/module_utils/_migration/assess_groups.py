@@ -24,12 +24,11 @@ from .._model.grouping import nested
 from .._model.known_names import TOPICS, is_streams_topic, known
 from .._model.moves import moves, moves_text
 from .._model.progress import counted, first_names, first_of
-from .._model.records import TopicPartition
 from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink
 from .group_risks import ClusterView, assessed_group, group_risks
 from .list_groups import GroupOverviews
-from .source_topics import ClusterTopics, next_times, read_topics, sampled_schema_ids
+from .source_topics import ClusterTopics, next_times, or_risk, read_topics, sampled_schema_ids
 
 _REGISTRY_SECONDS = 60.0
 
@@ -65,15 +64,22 @@ def assess_groups(connection: Connection, listed: GroupOverviews, options: Asses
         return options.every or topic in readers or any(is_streams_topic(topic, name) for name in names)
 
     seen = read_topics(connection, is_meant, options.read_records)
-    sinks = _sinks(options.workers, seen.risks)
+    sinks: dict[str, Sink] = {}  # of each Connect cluster, by the group that they consume in
+    for worker in options.workers:
+        with or_risk(seen.risks, "Classes of sink connectors could not be read"):
+            sinks |= {sink.group: sink for sink in read_sinks(worker)}
     view = ClusterView(seen, int(clock * 1000), options.abandoned_after, names, sinks)
-    try:
+    with or_risk(seen.risks, "Times could not be looked up in logs"):
         view.times = positions.lookup_all_times(connection, view.wanted_times(groups), set())
-    except MigrationError as exc:
-        seen.risks.append(Risk(RiskKind.NOT_VISIBLE, f"Times could not be looked up in logs: {exc}"))
     ids: dict[str, list[SubjectId]] = {}
     if options.read_records:
-        view.stamps = next_times(connection, seen, _next_offsets(groups))
+        # The offsets from which groups have not consumed, with their lag, by partition.
+        next_offsets = nested(
+            ((partition, offset), lag.offsets if (lag := group.partition_lag(partition)) else 0)
+            for group in groups
+            for partition, offset in group.next_offsets.items()
+        )
+        view.stamps = next_times(connection, seen, next_offsets)
         ids = sampled_schema_ids(connection, seen)
     risks = [
         *_hidden(connection, listed, options.by_patterns),
@@ -94,26 +100,6 @@ def assess_groups(connection: Connection, listed: GroupOverviews, options: Asses
     return Assessment(head, rows, tuple(_topic_rows(seen, readers, ids)), (*risks, *seen.risks))
 
 
-def _sinks(workers: t.Iterable[ConnectRest], risks: list[Risk]) -> dict[str, Sink]:
-    """The sink connectors of each Connect cluster, by the group that they consume in."""
-    sinks: dict[str, Sink] = {}
-    for worker in workers:
-        try:
-            sinks |= {sink.group: sink for sink in read_sinks(worker)}
-        except MigrationError as exc:
-            risks.append(Risk(RiskKind.NOT_VISIBLE, f"Classes of sink connectors could not be read: {exc}"))
-    return sinks
-
-
-def _next_offsets(groups: t.Iterable[GroupOverview]) -> dict[TopicPartition, dict[int, int]]:
-    """The offsets from which groups have not consumed, with their lag, by partition."""
-    return nested(
-        ((partition, offset), lag.offsets if (lag := group.partition_lag(partition)) else 0)
-        for group in groups
-        for partition, offset in group.next_offsets.items()
-    )
-
-
 def _moving(connection: Connection, groups: t.Sequence[GroupOverview], begun: float, watch: float) -> t.Iterator[Risk]:
     """Groups without members whose committed offsets change within `watch` seconds."""
     quiet = {
@@ -129,13 +115,10 @@ def _moving(connection: Connection, groups: t.Sequence[GroupOverview], begun: fl
         after = later.get(name)
         if after is None or not after.exists or after.has_members:  # deleted, or somebody has joined
             continue
-        moved = moves(
-            *(
-                {partition: commit.offset for partition, commit in reading.offsets.items()}
-                for reading in (before, after)
-            )
+        was, now = (
+            {partition: commit.offset for partition, commit in reading.offsets.items()} for reading in (before, after)
         )
-        if moved:
+        if moved := moves(was, now):
             yield Risk(RiskKind.ASSIGNED_CONSUMERS, f"Within {watch:g} s moved {moves_text(moved)}.", name)
 
 
@@ -159,9 +142,7 @@ def _topic_rows(
 ) -> t.Iterator[Row]:
     for topic, count in seen.partitions.items():
         known_name, settings = known(topic, TOPICS), seen.settings.get(topic)
-        policy = None
-        if settings is not None:
-            policy = "compact" if settings.compacted else "delete"
+        policy = settings and ("compact" if settings.compacted else "delete")
         yield {
             "topic": topic,
             "what": known_name and known_name.whose,

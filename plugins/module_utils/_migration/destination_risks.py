@@ -16,6 +16,7 @@ from .._model.progress import counted, first_names, first_of
 from .._model.risks import Risk, RiskKind
 from .drafts import Draft
 from .setting_differences import SettingDifference, SettingKind, setting_differences
+from .source_topics import topics_without
 
 _DENIED = "TOPIC_AUTHORIZATION_FAILED"
 _KINDS = {
@@ -62,14 +63,19 @@ def assess_destination(
     for (topic, copy), groups in sorted(readers.items()):
         if copy in hidden or own[topic].error is not None:
             continue
-        risk = _topic_risk(topic, copy, own, copies, groups, mapping)
-        if risk is not None:
-            risks.append(risk)
-        if copies[copy].error is None:
-            comparable.add((topic, copy))
+        named = "" if topic == copy else f"It is called {copy} there. "
+        read = "reads" if len(groups) == 1 else "read"
+        who = f"{counted(len(groups), 'group')} {read} it: {first_names(sorted(groups))}."
+        if copies[copy].error is not None:
+            risks.append(Risk(RiskKind.TOPIC_MISSING, f"{named}{who}", None, topic))
+            continue
+        comparable.add((topic, copy))
+        counts = own[topic].partitions, copies[copy].partitions
+        if counts[0] != counts[1] and not mapping.is_repartitioned(topic):
+            detail = f"{named}{counts[0]} partitions at the source, {counts[1]} at the destination. {who}"
+            risks.append(Risk(RiskKind.PARTITIONS_DIFFER, detail, None, topic))
     if problems:
-        settings, hidden_settings = _visible_differences(source, destination, drafts, own, copies, comparable)
-        risks += hidden_settings
+        settings = _visible_differences(source, destination, drafts, own, copies, comparable, risks)
     risks += [
         Risk(_KINDS.get(difference.kind, RiskKind.SETTING_DIFFERS), difference.message, None, difference.topic)
         for difference in settings
@@ -91,27 +97,6 @@ def _obstacles(problems: t.Iterable[MigrationError]) -> list[Risk]:
     return risks
 
 
-def _topic_risk(
-    topic: str,
-    copy: str,
-    own: t.Mapping[str, TopicDescription],
-    copies: t.Mapping[str, TopicDescription],
-    groups: t.Collection[str],
-    mapping: Mapping,
-) -> Risk | None:
-    """That the destination lacks the topic, or has it with other partitions."""
-    named = "" if topic == copy else f"It is called {copy} there. "
-    read = "reads" if len(groups) == 1 else "read"
-    readers = f"{counted(len(groups), 'group')} {read} it: {first_names(sorted(groups))}."
-    if copies[copy].error is not None:
-        return Risk(RiskKind.TOPIC_MISSING, f"{named}{readers}", None, topic)
-    counts = own[topic].partitions, copies[copy].partitions
-    if counts[0] == counts[1] or mapping.is_repartitioned(topic):
-        return None
-    detail = f"{named}{counts[0]} partitions at the source, {counts[1]} at the destination. {readers}"
-    return Risk(RiskKind.PARTITIONS_DIFFER, detail, None, topic)
-
-
 def _visible_differences(
     source: Connection,
     destination: Connection,
@@ -119,31 +104,32 @@ def _visible_differences(
     own: t.Mapping[str, TopicDescription],
     copies: t.Mapping[str, TopicDescription],
     comparable: t.Collection[tuple[str, str]],
-) -> tuple[list[SettingDifference], list[Risk]]:
-    """Settings that differ, of the topics that exist on both clusters and whose settings the login may read; the others."""
-    begin = "TOPIC DESCRIBE_CONFIGS on "
+    risks: list[Risk],
+) -> list[SettingDifference]:
+    """Settings that differ, of the topics that exist on both clusters and whose settings the login may read.
+
+    risks: gets the others.
+    """
     missing = (
         permissions.missing_acls(source, reads_topics={topic for topic, _copy in comparable}),
         permissions.missing_acls(destination, reads_topics={copy for _topic, copy in comparable}),
     )
-    unset = [{acl.removeprefix(begin) for acl in acls if acl.startswith(begin)} for acls in missing]
+    unset = [topics_without("DESCRIBE_CONFIGS", acls) for acls in missing]
     visible_drafts = [
         draft
         for draft in drafts
         if (draft.source_partition.topic, draft.partition.topic) in comparable
         if draft.source_partition.topic not in unset[0] and draft.partition.topic not in unset[1]
     ]
-    differences = setting_differences(
+    if unset[1]:
+        names = first_of(sorted(unset[1]))
+        count = counted(len(unset[1]), "topic")
+        detail = f"Settings of {count} are hidden at the destination: grant ACL TOPIC DESCRIBE_CONFIGS on {names}."
+        risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
+    return setting_differences(
         source,
         destination,
         visible_drafts,
         {name: description.partitions for name, description in own.items() if description.error is None},
         {name: description.partitions for name, description in copies.items() if description.error is None},
     )
-    risks = []
-    if unset[1]:
-        names = first_of(sorted(unset[1]))
-        count = counted(len(unset[1]), "topic")
-        detail = f"Settings of {count} are hidden at the destination: grant ACL TOPIC DESCRIBE_CONFIGS on {names}."
-        risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
-    return differences, risks

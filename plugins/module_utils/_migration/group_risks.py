@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import typing as t
 
 from .._model.assessment import OTHER_USES, Row
 from .._model.documents import utc_text
 from .._model.group_overview import GroupOverview
+from .._model.grouping import values_by_key
 from .._model.known_names import ICEBERG_CONTROL, is_streams_topic
 from .._model.progress import counted, first_of
-from .._model.records import TopicPartition
+from .._model.records import TopicPartition, every_partition
 from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink
 from .source_topics import ClusterTopics
@@ -73,18 +73,13 @@ class ClusterView:
 
     def uncommitted(self, group: GroupOverview) -> dict[str, list[int]]:
         """The number of offsets in each partition without a commit, by topic, of topics that the group has commits on."""
-        bounds = self.topics.bounds
-        lengths: dict[str, list[int]] = {}
-        for topic in group.topics:
-            for number in range(self.topics.partitions.get(topic, 0)):
-                partition = TopicPartition(topic, number)
-                if (
-                    partition not in group.reading.offsets
-                    and partition not in group.reading.open
-                    and partition in bounds
-                ):
-                    lengths.setdefault(topic, []).append(bounds[partition].high_watermark - bounds[partition].log_start)
-        return lengths
+        partitions = every_partition({topic: self.topics.partitions.get(topic, 0) for topic in group.topics})
+        committed, bounds = {*group.reading.offsets, *group.reading.open}, self.topics.bounds
+        return values_by_key(
+            (partition.topic, bounds[partition].high_watermark - bounds[partition].log_start)
+            for partition in partitions
+            if partition in bounds and partition not in committed
+        )
 
 
 def assessed_group(group: GroupOverview, view: ClusterView) -> Row:
@@ -139,21 +134,20 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
 
 def _lost_records(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
     """What retention has taken from the group, and what it is about to take."""
-    expired: collections.Counter[str] = collections.Counter()
-    for partition, count in group.expired.items():
-        expired[partition.topic] += count
-    for topic, count in sorted(expired.items()):
-        yield Risk(
-            RiskKind.RECORDS_EXPIRED, f"{counted(count, 'unconsumed offset')} expired.", group.reading.group, topic
-        )
-    doomed: collections.Counter[str] = collections.Counter()
-    for partition in group.next_offsets:
-        doomed[partition.topic] += view.older(group, partition, view.deleted_before(partition.topic))
-    for topic, count in sorted(doomed.items()):
-        if count:
-            retention = view.topics.settings[topic].retention_ms
-            detail = f"{counted(count, 'unconsumed offset')} will be deleted soon: retention.ms is {retention}."
-            yield Risk(RiskKind.RETENTION_STRIKES, detail, group.reading.group, topic)
+    name = group.reading.group
+    for topic, count in _by_topic(group.expired):
+        yield Risk(RiskKind.RECORDS_EXPIRED, f"{counted(count, 'unconsumed offset')} expired.", name, topic)
+    doomed = {at: view.older(group, at, view.deleted_before(at.topic)) for at in group.next_offsets}
+    for topic, count in _by_topic(doomed):
+        retention = view.topics.settings[topic].retention_ms
+        detail = f"{counted(count, 'unconsumed offset')} will be deleted soon: retention.ms is {retention}."
+        yield Risk(RiskKind.RETENTION_STRIKES, detail, name, topic)
+
+
+def _by_topic(numbers: t.Mapping[TopicPartition, int]) -> list[tuple[str, int]]:
+    """The sums of these numbers by topic, those that are not 0."""
+    topics = values_by_key((partition.topic, number) for partition, number in numbers.items() if number)
+    return [(topic, sum(of_topic)) for topic, of_topic in sorted(topics.items())]
 
 
 def _abandoned(group: GroupOverview, view: ClusterView) -> str | None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import typing as t
 
@@ -45,12 +46,17 @@ class ClusterTopics:
 
     def offsets(self, topic: str) -> int:
         """Offsets in the logs of a topic, from their starts to their ends."""
-        every = (TopicPartition(topic, number) for number in range(self.partitions[topic]))
-        return sum(
-            self.bounds[partition].high_watermark - self.bounds[partition].log_start
-            for partition in every
-            if partition in self.bounds
-        )
+        logs = [self.bounds[at] for at in every_partition({topic: self.partitions[topic]}) if at in self.bounds]
+        return sum(log.high_watermark - log.log_start for log in logs)
+
+
+@contextlib.contextmanager
+def or_risk(risks: list[Risk], what: str) -> t.Iterator[None]:
+    """A block that may fail to read something: then that is a risk. what: cannot be done, as a sentence without its end."""
+    try:
+        yield
+    except MigrationError as exc:
+        risks.append(Risk(RiskKind.NOT_VISIBLE, f"{what}: {exc}"))
 
 
 def read_topics(connection: Connection, is_meant: t.Callable[[str], bool], reads_records: bool) -> ClusterTopics:
@@ -60,26 +66,20 @@ def read_topics(connection: Connection, is_meant: t.Callable[[str], bool], reads
     every = every_partition(partitions)
     _cluster, bounds = bounds_as_far_as_known(connection, every, _PATIENCE) if every else ("", {})
     missing = permissions.missing_acls(connection, reads_topics=partitions)
-    unset = _without("DESCRIBE_CONFIGS", missing)
-    unreadable = _without("READ", missing)
+    unset, unreadable = topics_without("DESCRIBE_CONFIGS", missing), topics_without("READ", missing)
     hidden = {name for name in unreadable if not name.startswith("__")}  # records of Kafka's own topics tell nothing
-    risks = []
+    unseen = []
     if unset:
-        risks.append(_unseen(f"Settings of {_some(unset)} are hidden: grant ACL TOPIC DESCRIBE_CONFIGS."))
+        unseen.append(f"Settings of {_some(unset)} are hidden: grant ACL TOPIC DESCRIBE_CONFIGS.")
     if hidden and reads_records:
-        risks.append(_unseen(f"Records of {_some(hidden)} are hidden: grant ACL TOPIC READ."))
+        unseen.append(f"Records of {_some(hidden)} are hidden: grant ACL TOPIC READ.")
     if len(bounds) < len(every):
-        risks.append(
-            _unseen(
-                f"{counted(len(every) - len(bounds), 'partition')} had no leader, so that their logs are not known."
-            )
-        )
-    settings: dict[str, TopicSettings] = {}
-    try:
-        settings = topics.topic_settings(connection, partitions.keys() - unset)
-    except MigrationError as exc:
-        risks.append(_unseen(f"Settings of topics could not be read: {exc}"))
-    return ClusterTopics(partitions, bounds, settings, unreadable, risks)
+        leaderless = counted(len(every) - len(bounds), "partition")
+        unseen.append(f"{leaderless} had no leader, so that their logs are not known.")
+    seen = ClusterTopics(partitions, bounds, {}, unreadable, [Risk(RiskKind.NOT_VISIBLE, detail) for detail in unseen])
+    with or_risk(seen.risks, "Settings of topics could not be read"):
+        seen.settings = topics.topic_settings(connection, partitions.keys() - unset)
+    return seen
 
 
 def next_times(
@@ -100,14 +100,11 @@ def next_times(
         for partition in readable[:MOST_TIMES]
     }
     if readable[MOST_TIMES:]:
-        seen.risks.append(
-            _unseen(f"The next record was read on the {MOST_TIMES} partitions with the largest lag only.")
-        )
-    try:
+        detail = f"The next record was read on the {MOST_TIMES} partitions with the largest lag only."
+        seen.risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
+    answers: dict[TopicPartition, list[range_reader.RangeRead]] = {}
+    with or_risk(seen.risks, "Next records could not be read"):
         answers = range_reader.read_ranges(connection, spans, deadline=_READ_WITHIN) if spans else {}
-    except MigrationError as exc:
-        seen.risks.append(_unseen(f"Next records could not be read: {exc}"))
-        return {}
     return {
         (partition, read.start): read.records[0].timestamp
         for partition, reads in answers.items()
@@ -122,21 +119,14 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
     for topic, count in seen.partitions.items():
         if topic in seen.unreadable or known(topic, TOPICS) is not None:
             continue
-        every = [TopicPartition(topic, number) for number in range(count)]
-        full = [
-            partition
-            for partition in every
-            if partition in seen.bounds and seen.bounds[partition].log_start < seen.bounds[partition].end
-        ]
-        for partition in full[:_SAMPLED_PARTITIONS]:
-            start, end, _high = seen.bounds[partition]
-            ranges.append(Range(partition, max(start, end - _SAMPLED_OFFSETS), end))
+        logs = [(at, seen.bounds[at]) for at in every_partition({topic: count}) if at in seen.bounds]
+        full = [(at, log) for at, log in logs if log.log_start < log.end]
+        for at, log in full[:_SAMPLED_PARTITIONS]:
+            ranges.append(Range(at, max(log.log_start, log.end - _SAMPLED_OFFSETS), log.end))
     records = []
-    try:
+    with or_risk(seen.risks, "Records could not be sampled for ids of schemas"):
         for part in chunks(ranges, _AT_A_TIME):
             records += tables.read_records(connection, part, True, tables.SAMPLING)
-    except MigrationError as exc:
-        seen.risks.append(_unseen(f"Records could not be sampled for ids of schemas: {exc}"))
     contents = values_by_key((record.partition.topic, record) for record in records)
     ids = {
         topic: dict.fromkeys(schema_ids(record.key for record in rows), f"{topic}-key")
@@ -146,7 +136,7 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
     return {topic: [SubjectId(*item) for item in sorted(its.items())] for topic, its in ids.items() if its}
 
 
-def _without(operation: str, missing: t.Iterable[str]) -> frozenset[str]:
+def topics_without(operation: str, missing: t.Iterable[str]) -> frozenset[str]:
     """The topics for which this ACL is missing. missing: as missing_acls() says it."""
     begin = f"TOPIC {operation} on "
     return frozenset(acl.removeprefix(begin) for acl in missing if acl.startswith(begin))
@@ -154,7 +144,3 @@ def _without(operation: str, missing: t.Iterable[str]) -> frozenset[str]:
 
 def _some(names: t.Collection[str]) -> str:
     return f"{counted(len(names), 'topic')} ({first_of(sorted(names))})"
-
-
-def _unseen(detail: str) -> Risk:
-    return Risk(RiskKind.NOT_VISIBLE, detail)
