@@ -10,7 +10,7 @@ from .._control import configs, deletion, positions, topics
 from .._model.connection import Connection
 from .._model.errors import NotFound, Refused
 from .._model.failure_kinds import FailureKind
-from .._model.records import TopicPartition
+from .._model.records import TopicPartition, every_partition
 from .._records.scanning import Range
 from .._records.tables import NewRecord, StoredRecord, read_records, write_records
 
@@ -42,7 +42,7 @@ def all_records(connection: Connection, topic: str, committed: bool) -> list[Sto
         raise NotFound(
             "the topic does not exist", cluster=str(connection), topic=topic, remedy="name the topic that Connect uses"
         )
-    bounds = positions.partition_bounds(connection, [TopicPartition(topic, number) for number in range(count)])
+    bounds = positions.partition_bounds(connection, every_partition({topic: count}))
     ranges = [
         Range(partition, log.log_start, log.end if committed else log.high_watermark)
         for partition, log in bounds.items()

@@ -65,8 +65,8 @@ def check_same(
 def check_plan_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
     """Raise Refused for a plan of other clusters."""
     at_once(
-        functools.partial(check_cluster, "plan", plan.source_identity, source, plan_again()),
-        functools.partial(check_cluster, "plan", plan.destination_identity, destination, plan_again()),
+        lambda: check_cluster("plan", plan.source_identity, source, plan_again()),
+        lambda: check_cluster("plan", plan.destination_identity, destination, plan_again()),
     )
 
 

@@ -54,36 +54,33 @@ def look_at_status(
     """
     silent, recreated = _check_clusters(directories, source, destination)
     known, notes = _newest(directories)
-    notes += recreated
-    if silent is not None:
-        return _without_source(known, destination, [*notes, silent])
     wanted = {partition for group_files in known for _group, partition in group_files.source}
-    begun, before = time.monotonic(), _logs(source, wanted)
+    begun, before = time.monotonic(), _logs(source, wanted) if silent is None else {}
     at_source, at_destination = at_once(
-        lambda: _read(source, {group for group_files in known for group in group_files.source_groups}),
+        lambda: (
+            _read(source, {name for group_files in known for name in group_files.source_groups})
+            if silent is None
+            else None
+        ),
         lambda: _read(destination, {group_files.group for group_files in known}),
     )
     destination_logs = _logs(destination, {partition for group_files in known for partition in group_files.partitions})
-    ways, unknown = _ways_back(known, source, {partition.topic for partition in before})
-    time.sleep(max(0.0, begun + pause - time.monotonic()))
-    now = _logs(source, wanted)
+    if silent is None:
+        ways, unknown = _ways_back(known, source, {partition.topic for partition in before})
+        time.sleep(max(0.0, begun + pause - time.monotonic()))
+        now = _logs(source, wanted)
+    else:
+        ways, unknown, now = [WayBack() for _group_files in known], [silent], {}
     statuses = [
         migration_status.assess(group_files, (at_source, at_destination), (now, destination_logs), way)
         for group_files, way in zip(known, ways, strict=True)
     ]
     return MigrationStatus(
-        migration_status.in_order(statuses), grown_topics(source, _ends(before), _ends(now)), [*notes, *unknown]
+        migration_status.in_order(statuses),
+        grown_topics(source, _ends(before), _ends(now)),
+        [*notes, *recreated, *unknown],
+        knows_source=silent is None,
     )
-
-
-def _without_source(known: t.Sequence[GroupFiles], destination: Connection, notes: list[Note]) -> MigrationStatus:
-    readings = None, _read(destination, {group_files.group for group_files in known})
-    logs: tuple[_Logs, _Logs] = (
-        {},
-        _logs(destination, {partition for group_files in known for partition in group_files.partitions}),
-    )
-    statuses = [migration_status.assess(group_files, readings, logs, WayBack()) for group_files in known]
-    return MigrationStatus(migration_status.in_order(statuses), [], notes, knows_source=False)
 
 
 def _read(connection: Connection, names: t.Collection[str]) -> migration_status.Readings:

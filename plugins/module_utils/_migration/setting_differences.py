@@ -67,11 +67,11 @@ def setting_differences(
     with contextlib.suppress(MigrationError):
         source_settings = configs.topic_configs(source, [topic for topic, _copy in pairs])
         destination_settings = configs.topic_configs(destination, [copy for _topic, copy in pairs])
-        times: dict[tuple[str, str], dict[SettingKind, int]] = {}
+        times: dict[tuple[str, str], _Times] = {}
         for topic, copy in pairs:
             own, other = source_settings[topic].effective, destination_settings[copy].effective
             differences += plain_differences(topic, copy, own, other)
-            times[topic, copy] = concerned_times(own, other, int(now() * 1000))
+            times[topic, copy] = _concerned_times(own, other, int(now() * 1000))
         differences += _by_records(source, drafts, source_counts, times, source_settings, destination_settings)
     return sorted(differences, key=lambda difference: difference[:3])
 
@@ -101,31 +101,34 @@ def plain_differences(topic: str, copy: str, own: SettingValues, other: SettingV
     return differences
 
 
-def concerned_times(own: SettingValues, other: SettingValues, now: int) -> dict[SettingKind, int]:
-    """The time from which, or until which, the destination does not keep or take the source's records; ms since the epoch.
+# By what they are about: settings of the destination, with times in milliseconds since the epoch.
+_Times = dict[SettingKind, tuple[str, int]]
+
+
+def _concerned_times(own: SettingValues, other: SettingValues, now: int) -> _Times:
+    """The times from which, or until which, the destination does not keep or take the source's records.
 
     RETENTION: it deletes what is older. TIMESTAMP_BEFORE: it refuses what is older. TIMESTAMP_AFTER: it refuses what is not
     older. A kind is missing where the source limits records in the same way, or where the destination stamps them itself.
     """
     if _is_stamped(other):
         return {}
-    times = {}
+    times: _Times = {}
     retention = other.get("retention.ms")
     if retention and int(retention) >= 0 and "delete" in other.get("cleanup.policy", "delete"):
-        times[SettingKind.RETENTION] = now - int(retention)
-    before, after = (_limit(other, side) for side in ("before", "after"))
-    if before < _limit(own, "before"):
-        times[SettingKind.TIMESTAMP_BEFORE] = now - before
-    if after < _limit(own, "after"):
-        times[SettingKind.TIMESTAMP_AFTER] = now + after
-    return {kind: when for kind, when in times.items() if when >= 0}
+        times[SettingKind.RETENTION] = "retention.ms", now - int(retention)
+    for kind, side, sign in ((SettingKind.TIMESTAMP_BEFORE, "before", -1), (SettingKind.TIMESTAMP_AFTER, "after", 1)):
+        setting, limit = _limit(other, side)
+        if limit < _limit(own, side)[1]:
+            times[kind] = setting, now + sign * limit
+    return {kind: (setting, when) for kind, (setting, when) in times.items() if when >= 0}
 
 
 def _by_records(
     source: Connection,
     drafts: t.Iterable[Draft],
     counts: t.Mapping[str, int],
-    times: t.Mapping[tuple[str, str], t.Mapping[SettingKind, int]],
+    times: t.Mapping[tuple[str, str], _Times],
     source_settings: t.Mapping[str, configs.TopicConfigs],
     destination_settings: t.Mapping[str, configs.TopicConfigs],
 ) -> list[SettingDifference]:
@@ -145,14 +148,18 @@ def _by_records(
     every = {partition for _kinds, offsets in wanted.values() for partition in offsets}
     _cluster, bounds = positions.bounds_as_far_as_known(source, every, _PATIENCE) if every else ("", {})
     asked = [
-        (at, when) for kinds, offsets in wanted.values() for when in kinds.values() for at in offsets if at in bounds
+        (at, when)
+        for kinds, offsets in wanted.values()
+        for _setting, when in kinds.values()
+        for at in offsets
+        if at in bounds
     ]
     untimed: set[TopicPartition] = set()
     firsts = positions.lookup_all_times(source, asked, untimed)
     differences = []
     for (topic, copy), (kinds, offsets) in wanted.items():
         own, other = source_settings[topic].effective, destination_settings[copy].effective
-        for kind, when in kinds.items():
+        for kind, (setting, when) in kinds.items():
             concerned = 0
             for partition, offset in offsets.items():
                 if partition in untimed or partition not in bounds:
@@ -166,7 +173,7 @@ def _by_records(
                     concerned += begin < (end if first is None else first)
             if concerned:
                 why = _WHY[kind].format(count=counted(concerned, "partition"))
-                differences.append(_difference(kind, topic, copy, _name_of(kind, other), own, other, why))
+                differences.append(_difference(kind, topic, copy, setting, own, other, why))
     return differences
 
 
@@ -205,18 +212,7 @@ def _is_stamped(settings: SettingValues) -> bool:
     return settings.get("message.timestamp.type") == "LogAppendTime"
 
 
-def _name_of(kind: SettingKind, other: SettingValues) -> str:
-    if kind is SettingKind.RETENTION:
-        return "retention.ms"
-    side = "before" if kind is SettingKind.TIMESTAMP_BEFORE else "after"
-    return _limits(other, side)[0]
-
-
-def _limit(settings: SettingValues, side: str) -> int:
-    return _limits(settings, side)[1]
-
-
-def _limits(settings: SettingValues, side: str) -> tuple[str, int]:
+def _limit(settings: SettingValues, side: str) -> tuple[str, int]:
     """The setting that limits timestamps on this side of the broker's clock, and its value in ms.
 
     Brokers of version 3.6 and later have one for each side, and those before 4.0 one for both, which counts where the other is

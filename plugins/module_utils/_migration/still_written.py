@@ -10,6 +10,7 @@ from .._control import producers
 from .._control.producers import Writer
 from .._model.connection import Connection
 from .._model.documents import utc_text
+from .._model.grouping import values_by_key
 from .._model.progress import counted, first_of
 from .._model.records import TopicPartition
 
@@ -62,14 +63,13 @@ def _topic(
     topic: str, more: t.Mapping[TopicPartition, int], writers: t.Mapping[TopicPartition, t.Sequence[Writer]]
 ) -> StillWritten:
     """What has come to a topic. Of a producer that writes to several partitions, the last write counts."""
-    last: dict[int, Writer] = {}
-    for writer in (
+    of_topic = (
         writer for partition, of_partition in writers.items() if partition.topic == topic for writer in of_partition
-    ):
-        if writer.producer_id not in last or writer.last > last[writer.producer_id].last:
-            last[writer.producer_id] = writer
-    newest = max((writer.last for writer in last.values()), default=0)
-    recent = (writer for writer in last.values() if writer.last >= newest - _RECENT)
+    )
+    by_producer = values_by_key((writer.producer_id, writer) for writer in of_topic)
+    last = [max(writes, key=lambda writer: writer.last) for writes in by_producer.values()]
+    newest = max((writer.last for writer in last), default=0)
+    recent = (writer for writer in last if writer.last >= newest - _RECENT)
     in_order = sorted(recent, key=lambda writer: (-writer.last, writer.producer_id))
     return StillWritten(
         topic, sum(count for partition, count in more.items() if partition.topic == topic), tuple(in_order)
