@@ -15,7 +15,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     by_records,
     merged_counts,
     settling,
-    waiting,
     wide,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
@@ -77,7 +76,7 @@ def _faked(requests: Requests) -> t.Iterator[None]:
                 "kept": contextlib.nullcontext,
             },
         ),
-        *((module, {"time": requests}) for module in (waiting, comparison)),
+        *((module, {"time": requests}) for module in (settling, comparison)),
     ]
     swaps = [(module, *its) for module, names in fakes for its in names.items()]
     with swapped([*swaps, *rule.less(requests.world.manner.scaled)]), _ended():

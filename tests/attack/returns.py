@@ -154,7 +154,7 @@ class _Cluster(ClusterLogs):
 
     def read(self, spans: t.Any, committed: bool = True) -> None:
         assert committed
-        for wanted in {span for each in spans.values() for span in each}:
+        for wanted in {span for _partition, span in spans}:
             for span in self.logs[_P].unread(*wanted):
                 self.logs[_P].add(span, self._broker.read(span))
 

@@ -14,6 +14,7 @@ from .._matching.evidence import Log, LogFacts, Span, within
 from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import LogChanged
+from .._model.grouping import values_by_key
 from .._model.match_on import EVERYTHING, MatchOn
 from .._model.progress import Say
 from .._model.records import TopicPartition
@@ -83,31 +84,33 @@ class ClusterLogs:
             log.learn(dataclasses.replace(log.facts, log_start=start, end=max(log.facts.end, start)))
         return later
 
-    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
+    def look_up(self, times: t.Iterable[tuple[TopicPartition, int]]) -> None:
         """Ask for the first offset at or after each timestamp, unless it is known, or no broker would tell (see Log)."""
-        for partition in self.predicted.intersection(times):
-            self.logs[partition].lookups |= dict.fromkeys(times[partition])
-        wanted = [
-            (at, time) for at, timestamps in times.items() for time in timestamps if not self.logs[at].knows(time)
-        ]
+        asked = []
+        for partition, time in times:
+            if partition in self.predicted:
+                self.logs[partition].lookups[time] = None
+            elif not self.logs[partition].knows(time):
+                asked.append((partition, time))
         refused: set[TopicPartition] = set()
-        for (partition, time), offset in positions.lookup_all_times(self.connection, wanted, refused).items():
+        for (partition, time), offset in positions.lookup_all_times(self.connection, asked, refused).items():
             self.logs[partition].lookups[time] = offset
         for partition in refused:
             self.logs[partition].untimed = True
 
-    def read(self, spans: t.Mapping[TopicPartition, t.Iterable[Span]], committed: bool = True) -> None:
+    def read(self, spans: t.Iterable[tuple[TopicPartition, Span]], committed: bool = True) -> None:
         """Read what is missing of these spans of the logs, as a read_committed or read_uncommitted consumer sees it.
 
         After the last stable offset, which logs only reach with_open, everything is read uncommitted. If retention deletes
         records before they are read, it learns again where the logs start, and reads what is left. Raises LogChanged where a
         log has changed in another way.
         """
+        wanted = values_by_key(dict.fromkeys(spans))
         while True:
             try:
-                self._read(spans, committed)
+                self._read(wanted, committed)
             except LogChanged:
-                if not self.learn_starts(spans.keys()):
+                if not self.learn_starts(wanted.keys()):
                     raise
             else:
                 return
@@ -120,25 +123,20 @@ class ClusterLogs:
             missing = [part for span in wanted for part in log.unread(*span, uncommitted=not committed)]
             split = log.facts.end if committed else log.end
             stable[partition], hidden[partition] = within(missing, (0, split)), within(missing, (split, log.end))
-        self._fetch(hidden, False, as_visible=True)
-        self._fetch(stable, committed)
-
-    def _fetch(
-        self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool, as_visible: bool = False
-    ) -> None:
-        wanted = {partition: sorted(set(own_spans)) for partition, own_spans in spans.items() if own_spans}
-        if not wanted:
-            return
-        answers = range_reader.read_ranges(
-            self.connection, wanted, committed=committed, parts=self.match_on.fingerprinted
-        )
-        for partition, reads in answers.items():
-            log = self.logs[partition]
-            for start, end, seen in reads:
-                self.records_read += len(seen)
-                may_differ = self.match_on.headers_may_differ
-                records = seen if may_differ else [record._replace(bare=record.fingerprint) for record in seen]
-                (log.add if committed or as_visible else log.add_uncommitted)((start, end), records)
+        may_differ = self.match_on.headers_may_differ
+        for ranges, is_committed in ((hidden, False), (stable, committed)):
+            wanted_ranges = {partition: sorted(set(own)) for partition, own in ranges.items() if own}
+            if not wanted_ranges:
+                continue
+            answers = range_reader.read_ranges(
+                self.connection, wanted_ranges, committed=is_committed, parts=self.match_on.fingerprinted
+            )
+            for partition, reads in answers.items():
+                log = self.logs[partition]
+                for start, end, seen in reads:
+                    self.records_read += len(seen)
+                    records = seen if may_differ else [record._replace(bare=record.fingerprint) for record in seen]
+                    (log.add if committed else log.add_uncommitted)((start, end), records)
 
 
 def expect_reading(expect: t.Callable[[Connection], None], *connections: Connection) -> None:

@@ -77,10 +77,9 @@ def without_needless_moves(plan: Plan, logs: ClusterLogs, most: int) -> Plan:
             gaps[entry.key] = entry.partition, entry.offset, entry.expected
     # Nearly always, the first few offsets have a record.
     for width in (_FIRST, most) if gaps else ():
-        spans: dict[TopicPartition, list[tuple[int, int]]] = {}
-        for partition, start, expected in gaps.values():
-            spans.setdefault(partition, []).append((start, min(expected.offset, start + width)))
-        logs.read(spans)
+        logs.read(
+            [(partition, (start, min(expected.offset, start + width))) for partition, start, expected in gaps.values()]
+        )
         gaps = {
             key: (partition, start, expected)
             for key, (partition, start, expected) in gaps.items()
@@ -170,10 +169,7 @@ def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | 
         "to choose anew, roll back first"
     )
     if has_lost_last and entry.verdict is Verdict.EXACT:  # another offset is
-        evidence = entry.evidence._replace(certificate=None)
-        entry = dataclasses.replace(
-            entry, verdict=Verdict.SAFE, reason=Reason.EXPIRED, evidence=evidence, verified=None
-        )
+        entry = entry.without_certificate(Reason.EXPIRED, verified=None)
     detail = "; ".join(filter(None, (entry.detail, why)))
     return dataclasses.replace(entry, offset=first, leader_epoch=None, repeats=None, detail=detail)
 

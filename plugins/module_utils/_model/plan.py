@@ -174,6 +174,11 @@ class PlanEntry:
             self, offset=None, verdict=Verdict.BLOCKED, reason=reason, repeats=None, detail=detail
         )
 
+    def without_certificate(self, reason: Reason, **more: t.Any) -> PlanEntry:
+        """The same as a safe entry, of which nobody knows what it repeats, with what is said otherwise."""
+        values = {"repeats": None, "evidence": self.evidence._replace(certificate=None), **more}
+        return dataclasses.replace(self, verdict=Verdict.SAFE, reason=reason, **values)
+
     @property
     def target(self) -> CommittedOffset | None:
         """What is to be committed; None for an entry that nothing is written for."""

@@ -7,20 +7,17 @@ from __future__ import annotations
 import typing as t
 
 from ..._matching.evidence import Decision
-from ..._model.plan import PlanEntry
 from ..._model.progress import Say, counted, paced, silent
 from ..._model.verdicts import Reason
 from .. import drafts
 from ..cluster_logs import learn_both, while_records_expire
-from ..drafts import Draft
 from .kept import in_place_of_later, part_kept
 from .merged_groups import is_highest_key
 from .mirror_index import MirrorIndex
 from .other_partitions import corrected_entries
 from .repartitioned import repartitioned_entries
-from .settling import Case, settle
+from .settling import SAY_WAITING_EVERY, Case, ReplicationWait, settle
 from .strategy import DraftKey, StrategyInput, StrategyOutput
-from .waiting import SAY_WAITING_EVERY, ReplicationWait
 from .wide import settle_wide
 
 
@@ -31,36 +28,28 @@ def by_records(given: StrategyInput, hints: MirrorIndex | None = None) -> Strate
     A topic whose records were copied to other partitions is blocked as a whole.
     """
     kept, moved = part_kept(given)
-    decided = _one_to_one(given, moved, hints)
+    cases: dict[DraftKey, Case] = {}
+    for key, draft in moved.items():
+        question = draft.offset, draft.source_partition, draft.partition
+        cases[key] = Case(*question, hints.shifts(*question) if hints else ())
+    decisions = decide_in_time(cases, given, lambda asked, say: settle(asked, given, say))
+    # At the end, when the replication tool has had its time, Spark reads on.
+    readable = _readable(cases, given)
+    final = while_records_expire(
+        lambda: settle_wide(readable, decisions, given),
+        given.source,
+        {case.source for case in readable.values()},
+        given.destination,
+        {case.destination for case in readable.values()},
+        given.say,
+        lambda: decisions.update(settle(readable, given, given.say)),
+    )
+    decided = {key: drafts.decided(draft, final[key], given.options.match_on) for key, draft in moved.items()}
     decided |= in_place_of_later(given, decided)
     corrected = corrected_entries(given, moved, kept | decided)
     return StrategyOutput(
         kept | decided | corrected | repartitioned_entries(given), len(kept.keys() - corrected.keys())
     )
-
-
-def _one_to_one(
-    given: StrategyInput, searched: t.Mapping[DraftKey, Draft], hints: MirrorIndex | None
-) -> dict[DraftKey, PlanEntry]:
-    """Settle by the rule, once the replication tool has had its time. Read on with Spark at the end."""
-    source, destination, options = given.source, given.destination, given.options
-    cases = {key: _case(draft, hints) for key, draft in searched.items()}
-
-    def settled(asked: t.Mapping[DraftKey, Case], say: Say) -> dict[DraftKey, Decision]:
-        return settle(asked, source, destination, options.policy, say)
-
-    decisions = decide_in_time(cases, given, settled)
-    readable = _readable(cases, given)
-
-    def read_on() -> dict[DraftKey, Decision]:
-        return settle_wide(readable, decisions, given)
-
-    def settle_again() -> None:
-        decisions.update(settle(readable, source, destination, options.policy, say=given.say))
-
-    originals, copies = ({case.source for case in readable.values()}, {case.destination for case in readable.values()})
-    final = while_records_expire(read_on, source, originals, destination, copies, given.say, settle_again)
-    return {key: drafts.decided(draft, final[key], options.match_on) for key, draft in searched.items()}
 
 
 def decide_in_time(
@@ -101,8 +90,3 @@ def _lag(lagging: t.Mapping[DraftKey, Case], decisions: t.Mapping[DraftKey, Deci
     if len(partitions) == 1:
         return " ".join([most[0], "lags", most[1]]).rstrip()
     return " ".join([f"{len(partitions):,} partitions lag, most of all", *most]).rstrip()
-
-
-def _case(draft: Draft, hints: MirrorIndex | None) -> Case:
-    question = draft.offset, draft.source_partition, draft.partition
-    return Case(*question, hints.shifts(*question) if hints else ())

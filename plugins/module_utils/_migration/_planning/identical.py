@@ -17,7 +17,6 @@ from ..._model.errors import InvalidInput
 from ..._model.option_names import at_destination, option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpired
-from ..._model.progress import Say
 from ..._model.record_sum import Bound
 from ..._model.verdicts import Reason, Verdict
 from ..drafts import Draft, decided
@@ -28,43 +27,34 @@ from .strategy import DraftKey, StrategyInput, StrategyOutput
 
 
 def identical(given: StrategyInput) -> StrategyOutput:
-    """The same offsets for all drafts. Raises InvalidInput for repartitioned topics."""
+    """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
+
+    In another log the records around every commit and at both ends of the destination are compared first: the offsets are
+    the same only where a replication tool has kept them. on_expired: fail blocks offsets that have expired; no other value can
+    find an earlier record. Raises InvalidInput for repartitioned topics.
+    """
     if given.merged:
         raise InvalidInput(
             f"{option_name('strategy')} identical keeps offsets, and repartitioned topics have others",
             topic=given.merged[0].source_partition.topic,
             remedy=f"use {option_name('strategy')} records, or take the topic out of {option_name('repartitioned')}",
         )
-    kept, moved = part_kept(given, same_offsets=True)
-    return StrategyOutput(kept | _identical_entries(moved, given), len(kept))
-
-
-def _identical_entries(searched: t.Mapping[DraftKey, Draft], given: StrategyInput) -> dict[DraftKey, PlanEntry]:
-    """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
-
-    In another log the records around every commit and at both ends of the destination are compared first: the offsets are
-    the same only where a replication tool has kept them. on_expired: fail blocks offsets that have expired; no other value can
-    find an earlier record.
-    """
     destination, match_on, on_expired = given.destination, given.options.match_on, given.options.policy.on_expired
-    result: dict[DraftKey, PlanEntry] = {}
+    kept, moved = part_kept(given, same_offsets=True)
+    entries = dict(kept)
     compared: dict[DraftKey, Draft] = {}
-    for key, draft in searched.items():
+    for key, draft in moved.items():
         ids = given.same_topics.get(draft.partition.topic)
         if ids is not None and draft.source_partition == draft.partition:
-            result[key] = _in_one_log(draft, ids, destination.logs[draft.partition].facts, on_expired)
+            entries[key] = _in_one_log(draft, ids, destination.logs[draft.partition].facts, on_expired)
         else:
             compared[key] = draft
     cases = {key: Case(draft.offset, draft.source_partition, draft.partition) for key, draft in compared.items()}
-
-    def rule(_key: DraftKey, question: Question) -> Decision | Need:
-        return _compared(question, match_on.timestamp and not question.destination.facts.log_append_time)
-
-    def settled(asked: t.Mapping[DraftKey, Case], say: Say) -> dict[DraftKey, Decision]:
-        return answer_all(asked, given.source, destination, given.options.policy, rule, internal_error, say)
-
-    decisions = decide_in_time(cases, given, settled)
-    return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
+    decisions = decide_in_time(
+        cases, given, lambda asked, say: answer_all(asked, given, _compared, internal_error, say)
+    )
+    entries |= {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
+    return StrategyOutput(entries, len(kept))
 
 
 def _in_one_log(draft: Draft, ids: tuple[str, str], facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
@@ -79,26 +69,12 @@ def _in_one_log(draft: Draft, ids: tuple[str, str], facts: LogFacts, on_expired:
 
 def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | None:
     """The decision for an offset that lies outside of the destination's log; None for one inside."""
-    if offset < facts.log_start:
-        return _expired(offset, facts, on_expired)
     if offset > facts.high_watermark:
-        return blocked(
-            Reason.BEYOND_END, f"offset {offset} is after the end of the log{at_destination()}, {facts.high_watermark}"
-        )
-    return None
-
-
-def _with_lost(decision: Decision, offset: int, start: int, clause: str) -> Decision:
-    """The decision for an offset, with how many records are lost because no log starts before `start`."""
-    lost = max(0, start - offset)
-    if decision.offset is None or not lost:
-        return decision
-    return with_lost(decision, lost, Bound.AT_MOST, clause)
-
-
-def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
-    """The decision for an offset before the start of the destination's log, the only one inside one cluster."""
+        detail = f"offset {offset} is after the end of the log{at_destination()}, {facts.high_watermark}"
+        return blocked(Reason.BEYOND_END, detail)
     start = facts.log_start
+    if offset >= start:
+        return None
     what = f"offset {offset} has expired, because the log{at_destination()} starts at {start}"
     match on_expired:
         case OnExpired.FAIL:
@@ -111,8 +87,16 @@ def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
             t.assert_never(on_expired)
 
 
-def _compared(question: Question, timestamp: bool) -> Decision | Need:
-    answer = _by_edges_or_records(question, timestamp)
+def _with_lost(decision: Decision, offset: int, start: int, clause: str) -> Decision:
+    """The decision for an offset, with how many records are lost because no log starts before `start`."""
+    lost = max(0, start - offset)
+    if decision.offset is None or not lost:
+        return decision
+    return with_lost(decision, lost, Bound.AT_MOST, clause)
+
+
+def _compared(_key: DraftKey, question: Question) -> Decision | Need:
+    answer = _by_edges_or_records(question)
     if isinstance(answer, Need):
         return answer
     reader = Reader(question)
@@ -122,7 +106,7 @@ def _compared(question: Question, timestamp: bool) -> Decision | Need:
         return reader.need()
 
 
-def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need:
+def _by_edges_or_records(question: Question) -> Decision | Need:
     facts, committed = question.destination.facts, question.committed
     lags = facts.high_watermark < committed <= question.source.facts.high_watermark
     outside = None if lags else _outside(committed, facts, question.policy.on_expired)
@@ -132,7 +116,7 @@ def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need
     if committed == 0:
         decision = Decision.exact(NothingConsumed(committed), facts.log_start, detail="nothing was ever consumed")
         return _with_lost(decision, committed, both_start, clause)
-    answer = keeps_offsets(question, timestamp)
+    answer = keeps_offsets(question, question.policy.with_timestamp and not facts.log_append_time)
     if answer is None:
         why = "around it, or at an edge of what both logs have, the records at equal offsets differ, or too few tell"
         if committed < question.source.facts.log_start:

@@ -59,10 +59,9 @@ def part_kept(
         copied, timestamp = last[run]
         return goes_on(question, copied, timestamp, gaps=same_offsets)
 
-    def unknown(_error: Exception, _question: Question) -> bool:
-        return False  # they are decided anew
-
-    holds = answer_all({run: Case(0, *run[:2]) for run in last}, given.source, destination, Policy(), rule, unknown)
+    # What fails is decided anew. How much may be read for a decision does not matter: this reads little.
+    cases = {run: Case(0, *run[:2]) for run in last}
+    holds = answer_all(cases, given, rule, lambda _error, _question: False, policy=Policy())
     kept = {key: entry for key, entry in same.items() if holds[run_of[key]]}
     return kept, {key: draft for key, draft in given.searched.items() if key not in kept}
 
@@ -78,7 +77,7 @@ def in_place_of_later(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEnt
     known = given.previous.by_key if given.previous else {}
     ids = given.previous.source_traits.topic_ids if given.previous else {}
     found: dict[DraftKey, PlanEntry] = {}
-    spans: dict[TopicPartition, list[Span]] = {}
+    spans: list[tuple[TopicPartition, Span]] = []
     for key, entry in decided.items():
         previous, draft, facts = known.get(key), given.searched[key], given.destination.logs[entry.partition].facts
         if previous is None or previous.evidence.before is None or not _knows_less(entry, previous):
@@ -89,18 +88,17 @@ def in_place_of_later(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEnt
             continue
         if all(facts.log_start <= offset < facts.end for offset in copies):
             found[key] = previous
-            spans.setdefault(entry.partition, []).extend((offset, offset + 1) for offset in copies)
+            spans += [(entry.partition, (offset, offset + 1)) for offset in copies]
     given.destination.read(spans)
 
     def stands(previous: PlanEntry) -> bool:
         """Are the last consumed and the first unconsumed record, as the entry names them, where they were?"""
         log = given.destination.logs[previous.partition]
-        prints = {
-            record.offset: (record.fingerprint.hex(), record.bare.hex())
-            for offset in _copies(previous)
-            for record in log.between(offset, offset + 1)
-        }
-        return all(fingerprint in prints.get(offset, ()) for offset, fingerprint in _copies(previous).items())
+        records = {offset: log.between(offset, offset + 1) for offset in _copies(previous)}
+        return all(
+            any(fingerprint in (record.fingerprint.hex(), record.bare.hex()) for record in records[offset])
+            for offset, fingerprint in _copies(previous).items()
+        )
 
     return {key: _kept(previous, decided[key], given) for key, previous in found.items() if stands(previous)}
 
@@ -149,12 +147,7 @@ def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEn
     ]
     bound = Bound.AT_LEAST if lost else Bound.EXACTLY
     kept = dataclasses.replace(previous, lost=lost, lost_bound=bound, detail="; ".join(filter(None, clauses)))
-    if has_not_grown:
-        return kept
-    evidence = previous.evidence._replace(certificate=None)
-    return dataclasses.replace(
-        kept, verdict=Verdict.SAFE, reason=Reason.EXPIRED, repeats=None, evidence=evidence, verified=None
-    )
+    return kept if has_not_grown else kept.without_certificate(Reason.EXPIRED, verified=None)
 
 
 def _missing(previous: PlanEntry, entry: PlanEntry, start: int, end: int, noted: int) -> int:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What is counted of repartitioned and merged topics, and what is read besides, for many groups at once."""
+"""Which topics belong together because one topic has the records of all, what is counted of them, and what is read besides."""
 
 from __future__ import annotations
 
-import collections
 import contextlib
+import dataclasses
 import functools
+import itertools
 import typing as t
 
 from ..._matching.between import Between
@@ -14,8 +15,10 @@ from ..._matching.counting import Logs, LogSet
 from ..._matching.evidence import Log, Policy, Span
 from ..._matching.group_count import GroupCount, GroupPosition
 from ..._matching.merged import Missing, PartitionCount, Position, Sources, gap, young_from
+from ..._model.grouping import nested, values_by_key
+from ..._model.policies import OnUncommitted
 from ..._model.progress import counted
-from ..._model.records import Record, TopicPartition
+from ..._model.records import TopicPartition, every_partition
 from ..._model.verdicts import Way
 from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_content, layout_of, packed_chunks, size_of
 from ..._spark.count_job import count_wide
@@ -23,10 +26,68 @@ from ..._spark.growing import Growing
 from ..._spark.scan_job import parallel_tasks
 from ..._spark.session import kept
 from ..cluster_logs import ClusterLogs
-from .merged_topics import Merged
+from ..drafts import Draft, missing_at_destination, missing_at_source
 from .strategy import StrategyInput
 
 Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]]"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Merged:
+    """Source topics that became one topic, and the groups that have committed something for all of these, and no others.
+
+    sources, targets: all their partitions. groups: the drafts by the destination's group.
+    """
+
+    topics: tuple[str, ...]
+    topic: str
+    groups: dict[str, list[Draft]]
+    sources: list[TopicPartition]
+    targets: list[TopicPartition]
+
+    def positions(
+        self, drafts: t.Iterable[Draft], source: ClusterLogs, on_uncommitted: OnUncommitted
+    ) -> tuple[Position, ...]:
+        """Where a group stands. What it has not committed is all unconsumed, unless on_uncommitted is end."""
+        committed = {draft.source_partition: draft.offset for draft in drafts}
+        positions = []
+        for partition in self.sources:
+            facts, offset = source.logs[partition].facts, committed.get(partition)
+            otherwise = facts.end if on_uncommitted == OnUncommitted.END else facts.log_start
+            positions.append(Position(partition, offset, otherwise if offset is None else offset, facts))
+        return tuple(positions)
+
+
+def merged_topics(
+    drafts: t.Iterable[Draft], source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
+) -> list[Merged]:
+    """What belongs together, by destination topic and source topics: one pair of scans serves all groups of it."""
+    by_group = values_by_key(((draft.partition.topic, draft.group), draft) for draft in drafts)
+    by_topics = nested(
+        (((topic, tuple(sorted({draft.source_partition.topic for draft in of_group}))), group), of_group)
+        for (topic, group), of_group in by_group.items()
+    )
+    merged = []
+    for (topic, topics), groups in sorted(by_topics.items()):
+        sources = every_partition({name: source_counts.get(name, 0) for name in topics})
+        # A topic that is not there gets entries as if it had the source's partitions.
+        width = destination_counts.get(topic) or max([1, *(source_counts.get(name, 0) for name in topics)])
+        merged.append(Merged(topics, topic, groups, sources, every_partition({topic: width})))
+    return merged
+
+
+def lacking(merged: Merged, source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]) -> str | None:
+    """What of these topics does not exist."""
+    for name in merged.topics:
+        if name not in source_counts:
+            return f"topic {name} does not exist at the source: exclude it"
+    if merged.topic not in destination_counts:
+        return missing_at_destination(merged.topic)
+    for draft in itertools.chain.from_iterable(merged.groups.values()):
+        partition = draft.source_partition
+        if partition.partition >= source_counts[partition.topic]:
+            return missing_at_source(partition, source_counts[partition.topic])
+    return None
 
 
 @contextlib.contextmanager
@@ -86,7 +147,7 @@ def _count_in_process(merged: Merged, given: StrategyInput, committed: t.Sequenc
 def _whole(side: ClusterLogs, partitions: t.Sequence[TopicPartition]) -> LogSet:
     """All that is known to be in these logs, read as far as it was not."""
     logs = [side.logs[at] for at in partitions]
-    side.read({at: [(log.facts.log_start, log.end)] for at, log in zip(partitions, logs, strict=True)})
+    side.read([(at, (log.facts.log_start, log.end)) for at, log in zip(partitions, logs, strict=True)])
     starts = tuple(log.facts.log_start for log in logs)
     records = [log.between(start, log.end) for start, log in zip(starts, logs, strict=True)]
     return LogSet(records, starts, tuple(log.end for log in logs))
@@ -130,41 +191,36 @@ def read_around(
 
     No more offsets between two copies than the budget allows.
     """
-    spans: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
-    times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
+    spans: list[tuple[TopicPartition, Span]] = []
+    times: list[tuple[TopicPartition, int]] = []
     for sources, count in counts:
         young = young_from(sources, policy.now)
         for partition, answer in zip(merged.targets, count.answers, strict=True):
             span = gap(sources, answer)
-            for copy in (answer.last_consumed, answer.first_wanted):  # as evidence
-                if copy is not None:
-                    spans[partition].add((copy, copy + 1))
+            evidence = answer.last_consumed, answer.first_wanted
+            spans += [(partition, (copy, copy + 1)) for copy in evidence if copy is not None]
             if span is not None and span[1] - span[0] <= policy.budget:
-                spans[partition].add(span)
+                spans.append((partition, span))
             if young is not None and sources.incomplete and answer.first_wanted is answer.last_consumed is None:
-                times[partition].add(young)
+                times.append((partition, young))
     destination.read(spans)
     destination.look_up(times)
-
-
-def _between(read: t.Sequence[Record], timestamp: bool) -> Between:
-    """What stands before the last of these, which is the first wanted copy; it may have expired since it was counted."""
-    if not read:
-        return Between(True, True)
-    *others, first = read
-    return Between(bool(others), timestamp and any(record.timestamp > first.timestamp for record in others))
 
 
 def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, policy: Policy) -> PartitionCount:
     """What is known of a destination partition, given by its number; see read_around()."""
     answer = counts.answers[number]
     answer = answer._replace(to_come=answer.to_come + assumed_to_come(sources.positions, counts))
-    span, between = gap(sources, answer), Between(False, False)
-    unread = span is not None and span[1] - span[0] > policy.budget
-    if unread:
-        between = Between(True, True)
-    elif span is not None:
-        between = _between(log.between(*span), counts.matching.timestamp)
+    span, between, unread = gap(sources, answer), Between(False, False), False
+    if span is not None:
+        unread = span[1] - span[0] > policy.budget
+        records, between = log.between(*span), Between(True, True)
+        if (
+            records and not unread
+        ):  # the last of these is the first wanted copy; it may have expired since it was counted
+            *others, first = records
+            younger = (record.timestamp > first.timestamp for record in others)
+            between = Between(bool(others), counts.matching.timestamp and any(younger))
     young = young_from(sources, policy.now)
     first_young = log.first_at(young) if young is not None and log.knows(young) else None
     return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young, unread)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._model.grouping import nested, values_by_key
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnConflict, OnUncommitted
 from ..._model.progress import counted
@@ -24,16 +25,14 @@ _LACKING = {
 _HOW_TO_DECIDE = "set on_uncommitted to start to begin at the log's start, or to end to count the partition as consumed"
 
 
-def merge_drafts(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Draft]:
+def merge_drafts(drafts: t.Collection[Draft], on_conflict: OnConflict) -> list[Draft]:
     """One draft for each group and partition of the destination, of the commit that counts; the others are noted in it.
 
     A group that has committed on other partitions of the topic only is one of them, without an offset.
     """
-    names: dict[tuple[str, str], dict[str, None]] = {}
-    drafts_by_key: dict[tuple[str, t.Any], list[Draft]] = {}
-    for draft in drafts:
-        names.setdefault((draft.group, draft.partition.topic), {})[draft.source_group] = None
-        drafts_by_key.setdefault(draft.key, []).append(draft)
+    names = nested((((draft.group, draft.partition.topic), draft.source_group), None) for draft in drafts)
+    drafts_by_key = values_by_key((draft.key, draft) for draft in drafts)
+    first_of = max if on_conflict == OnConflict.HIGHEST else min
     result = []
     for (name, partition), together in drafts_by_key.items():
         sources = names[name, partition.topic]
@@ -41,12 +40,7 @@ def merge_drafts(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Dra
             result += together
             continue
         committed = [draft for draft in together if draft.committed is not None]
-        if not committed:
-            chosen = together[0]
-        elif on_conflict == OnConflict.HIGHEST:
-            chosen = max(committed, key=lambda draft: draft.offset)
-        else:
-            chosen = min(committed, key=lambda draft: draft.offset)
+        chosen = first_of(committed, key=lambda draft: draft.offset) if committed else together[0]
         positions = {draft.source_group: draft.position for draft in together}
         others = tuple(
             positions.get(source) or SourcePosition(source, chosen.source_partition, None)

@@ -8,11 +8,11 @@ on_new_records says whether that is wanted.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import typing as t
 
 from ..._matching.evidence import LogFacts, Span
+from ..._model.grouping import nested
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Evidence, PlanEntry
 from ..._model.policies import OnNewRecords
@@ -21,7 +21,8 @@ from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
 from ..cluster_logs import ClusterLogs
 from .only_at_source import BESIDE, PartitionPair
-from .waiting import ReplicationWait
+from .settling import ReplicationWait
+from .strategy import entry_note
 
 _Key = t.TypeVar("_Key")
 
@@ -82,11 +83,15 @@ def with_new_records(
     ) and waiting.goes_on(f"a replication tool to copy {counted(len(late), 'partition')}", say):
         destination.learn({asked[key].entry.partition for key in late})
         stayings |= logs.staying({key: asked[key] for key in late})
-    return {
-        key: _changed(case.entry, stayings[key], policy)
-        for key, case in asked.items()
-        if stayings[key].unconsumed != 0 or stayings[key].consumed or stayings[key].doubt
-    }
+    changed = {}
+    for key, case in asked.items():
+        staying = stayings[key]
+        if staying.doubt:
+            changed[key] = _without_offset(case.entry, staying.doubt)
+        elif staying.unconsumed != 0 or staying.consumed:
+            decide = _blocked if policy == OnNewRecords.FAIL else _left
+            changed[key] = decide(case.entry, staying)
+    return changed
 
 
 def uncounted(entry: PlanEntry, policy: OnNewRecords) -> PlanEntry:
@@ -99,12 +104,7 @@ def uncounted(entry: PlanEntry, policy: OnNewRecords) -> PlanEntry:
 def new_record_notes(entries: t.Iterable[PlanEntry]) -> list[Note]:
     """What stays at the source on purpose, in a line: the plan has each of these entries. It says itself what it blocks."""
     left = (entry for entry in entries if entry.reason is Reason.NEW_RECORDS and entry.verdict is Verdict.SAFE)
-    staying = sorted(left, key=lambda entry: entry.key)
-    if not staying:
-        return []
-    more = f" (and {counted(len(staying) - 1, 'more group-partition')})" if staying[1:] else ""
-    first = staying[0]
-    return [Note(NoteKind.NEW_RECORDS, f"{first.group} {first.partition}: {first.shown_detail}{more}")]
+    return entry_note(NoteKind.NEW_RECORDS, left, lambda entry: entry.shown_detail)
 
 
 class _Asked(t.NamedTuple):
@@ -166,10 +166,7 @@ class _ReturnLogs(t.NamedTuple):
 
         far: look at what is before both offsets, too, as far as the budget allows.
         """
-        fitting: dict[tuple[TopicPartition, TopicPartition], dict[_Key, _Asked]] = collections.defaultdict(dict)
-        for key, case in asked.items():
-            if self._fits(case):
-                fitting[case.partitions][key] = case
+        fitting = nested(((case.partitions, key), case) for key, case in asked.items() if self._fits(case))
         self._read(fitting, far)
         stayings = {key: Staying(None, None, case.lag) for key, case in asked.items()}
         for (partition, copied_to), cases in fitting.items():
@@ -189,16 +186,15 @@ class _ReturnLogs(t.NamedTuple):
         self, asked: t.Mapping[tuple[TopicPartition, TopicPartition], t.Mapping[_Key, _Asked]], far: bool
     ) -> None:
         """Read each pair of partitions to their ends, from where the first of its entries needs them."""
-        originals: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
-        copies: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
+        originals: list[tuple[TopicPartition, Span]] = []
+        copies: list[tuple[TopicPartition, Span]] = []
         for (partition, copied_to), cases in asked.items():
             begins = [self._begins(case, far) for case in cases.values()]
-            originals[partition].add((min(begin for begin, copies_begin in begins), self.source.logs[partition].end))
-            copies[copied_to].add(
-                (min(copies_begin for begin, copies_begin in begins), self.destination.logs[copied_to].end)
-            )
-            anchors = (case.anchor for case in cases.values())
-            originals[partition].update((anchor, anchor + 1) for anchor in anchors if anchor is not None)
+            begin, copies_begin = map(min, zip(*begins, strict=True))
+            originals.append((partition, (begin, self.source.logs[partition].end)))
+            copies.append((copied_to, (copies_begin, self.destination.logs[copied_to].end)))
+            anchors = {case.anchor for case in cases.values() if case.anchor is not None}
+            originals += [(partition, (anchor, anchor + 1)) for anchor in anchors]
         self.source.read(originals)
         self.destination.read(copies)
 
@@ -271,12 +267,6 @@ def _with_earlier_copies(staying: Staying, case: _Asked, counts: PartitionPair, 
     return staying._replace(doubt=staying.doubt or doubt)
 
 
-def _changed(entry: PlanEntry, staying: Staying, policy: OnNewRecords) -> PlanEntry:
-    if staying.doubt:
-        return _without_offset(entry, staying.doubt)
-    return _blocked(entry, staying) if policy == OnNewRecords.FAIL else _left(entry, staying)
-
-
 def _blocked(entry: PlanEntry, staying: Staying) -> PlanEntry:
     remedy = (
         "let a replication tool copy them to the destination and wait for it by wait_for_replication, or set on_new_records to "
@@ -296,24 +286,19 @@ def _without_offset(entry: PlanEntry, detail: str) -> PlanEntry:
     )
 
 
-def _repeats_of_lagging(entry: PlanEntry, staying: Staying) -> int | None:
-    """None for merged groups that have committed different offsets: only what the lowest one has consumed was counted."""
-    return staying.consumed + staying.again if len({at.offset for at in entry.source}) == 1 else None
-
-
 def _left(entry: PlanEntry, staying: Staying) -> PlanEntry:
     """The group goes on after all of the destination that it has consumed. A tool that copies the rest later repeats some."""
     detail = f"{staying}; they stay there (on_new_records: leave)"
-    lags = entry.offset is None
-    return dataclasses.replace(
-        entry,
+    lags, repeats = entry.offset is None, entry.repeats
+    if lags:
+        # Of merged groups that have committed different offsets, only what the lowest one has consumed was counted.
+        repeats = staying.consumed + staying.again if len({at.offset for at in entry.source}) == 1 else None
+    return entry.without_certificate(
+        Reason.NEW_RECORDS,
         offset=entry.lossless if lags else entry.offset,
-        verdict=Verdict.SAFE,
-        reason=Reason.NEW_RECORDS,
-        repeats=_repeats_of_lagging(entry, staying) if lags else entry.repeats,
+        repeats=repeats,
         detail=detail if lags or not entry.detail else f"{detail}; {entry.detail}",
         lossless=None,
-        evidence=entry.evidence._replace(certificate=None),
         to_come=None,
         chosen=entry.why_chosen,
     )

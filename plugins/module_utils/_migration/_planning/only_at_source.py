@@ -12,6 +12,7 @@ import itertools
 import operator
 import typing as t
 
+from ..._model.grouping import values_by_key
 from ..._model.match_on import Key, Matching
 from ..._model.records import Record
 
@@ -36,9 +37,6 @@ class PartitionPair:
         self._lacking = 0
         self._offsets: dict[Key, list[int]] = collections.defaultdict(list)  # of wanted records, the last one first
         self._first: list[tuple[int, int, Key]] = []  # a heap: where a key lacks so many copies, the offset of the last
-        self._by_content: dict[bytes, list[int]] = {}
-        self._earliest: list[int] = []  # the lowest timestamp from each record on
-        self._where: list[dict[Key, list[int]]] = []  # the offsets of each key: of records, and of copies
 
     def lacking(self, committed: int, offset: int) -> tuple[int, int | None]:
         """How many records from `committed` on have no copy from `offset` on, and where the first of them is.
@@ -89,9 +87,6 @@ class PartitionPair:
 
     def again(self, committed: int, offset: int) -> int:
         """How many records from `offset` on may be consumed ones, as their contents say."""
-        if not self._by_content:
-            for record in self._records:
-                self._by_content.setdefault(record.bare, []).append(record.offset)
         contents = collections.Counter(copy.bare for copy in self._copies[self._place(self._copies, offset) :])
         return sum(
             min(number, bisect.bisect_left(self._by_content.get(content, ()), committed))
@@ -135,9 +130,6 @@ class PartitionPair:
 
     def is_early(self, first: int, begin: int, offset: int) -> bool:
         """Whether a record from `first` on is no later than a copy between `begin` and `offset`, by their timestamps."""
-        if not self._earliest:
-            backwards = itertools.accumulate((record.timestamp for record in reversed(self._records)), min)
-            self._earliest = list(backwards)[::-1]
         at = self._place(self._records, first)
         copies = self._copies[self._place(self._copies, begin) : self._place(self._copies, offset)]
         latest = max((copy.timestamp for copy in copies), default=None)
@@ -148,26 +140,32 @@ class PartitionPair:
 
         Ask lacking() for both offsets first.
         """
-        if not self._where:
-            sides = (self._keys, self._records), (self._copy_keys, self._copies)
-            self._where = [_offsets_by_key(keys, records) for keys, records in sides]
-        consumed, before = self._where
+        consumed, before = self._offsets_by_key
         lacking = {key for _first, _missing, key in self._first if self._wanted[key] > self._copied[key]}
         return any(
             bisect.bisect_left(before[key], offset) > bisect.bisect_left(consumed.get(key, ()), committed)
             for key in lacking & before.keys()
         )
 
+    @functools.cached_property
+    def _by_content(self) -> dict[bytes, list[int]]:
+        """The offsets of the records of each content."""
+        return values_by_key((record.bare, record.offset) for record in self._records)
+
+    @functools.cached_property
+    def _earliest(self) -> list[int]:
+        """The lowest timestamp from each record on."""
+        return [*itertools.accumulate((record.timestamp for record in reversed(self._records)), min)][::-1]
+
+    @functools.cached_property
+    def _offsets_by_key(self) -> list[dict[Key, list[int]]]:
+        """The offsets of each key: of records, and of copies."""
+        sides = (self._keys, self._records), (self._copy_keys, self._copies)
+        return [values_by_key(zip(keys, map(_OFFSET, records), strict=True)) for keys, records in sides]
+
     @staticmethod
     def _place(records: t.Sequence[Record], offset: int) -> int:
         return bisect.bisect_left(records, offset, key=_OFFSET)
-
-
-def _offsets_by_key(keys: t.Iterable[Key], records: t.Iterable[Record]) -> dict[Key, list[int]]:
-    offsets: dict[Key, list[int]] = collections.defaultdict(list)
-    for key, record in zip(keys, records, strict=True):
-        offsets[key].append(record.offset)
-    return offsets
 
 
 def _matching(records: t.Sequence[Record], copies: t.Sequence[Record], times: bool) -> Matching:

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import typing as t
 
 from ..._matching.evidence import Decision, Log, blocked, failed
 from ..._matching.group_count import Copy, GroupCount
-from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
+from ..._matching.merged import Position, Sources, blocked_by_one, decide_merged, untouched
 from ..._model.errors import InvalidInput
 from ..._model.failure_kinds import FailureKind
 from ..._model.match_on import Matching
@@ -20,10 +19,9 @@ from ..._model.progress import paced, part_of
 from ..._model.verdicts import Copied, Reason, Way
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from ..drafts import entry_of
-from .merged_counts import counting, found_in, missing_records, read_around
-from .merged_topics import Merged, lacking, merged_topics
+from .merged_counts import Merged, counting, found_in, lacking, merged_topics, missing_records, read_around
+from .settling import SAY_WAITING_EVERY, ReplicationWait
 from .strategy import DraftKey, StrategyInput, TranslateOptions
-from .waiting import SAY_WAITING_EVERY, ReplicationWait
 
 _Decisions = list[Decision]  # one for each partition of the destination
 
@@ -59,7 +57,11 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
             except InvalidInput as exc:
                 if exc.kind is not FailureKind.REQUIREMENT_MISSING:
                     raise
-                decisions |= dict.fromkeys(left, _not_counted(merged, budget, exc))
+                # Only Spark could count these, and is missing: that must not stop all others.
+                size = f"more than {budget:,} offsets (search_limit)"
+                why = f"topic {merged.topic} or its source has {size}, which only Spark counts; {exc}"
+                not_counted = blocked(Reason.SEARCH_BUDGET_SPENT, why.removesuffix("."))
+                decisions |= dict.fromkeys(left, [not_counted] * len(merged.targets))
         for group, by_target in decisions.items():
             result |= _entries(merged, group, by_target, given)
     return result
@@ -85,15 +87,17 @@ def _without_records(merged: Merged, given: StrategyInput) -> dict[str, _Decisio
 def _by_records(merged: Merged, given: StrategyInput, waiting: ReplicationWait) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
     source, destination, options = given.source, given.destination, given.options
+
+    def positions() -> list[tuple[Position, ...]]:
+        return [merged.positions(drafts, source, options.on_uncommitted) for drafts in merged.groups.values()]
+
     with counting(merged, given) as (way, count):
         while True:
-            positions = [merged.positions(drafts, source, options.on_uncommitted) for drafts in merged.groups.values()]
-            counts = count([tuple(at.consumed_below for at in of_group) for of_group in positions])
+            counts = count([tuple(at.consumed_below for at in of_group) for of_group in positions()])
             source.learn_starts(merged.sources)
-            positions = [merged.positions(drafts, source, options.on_uncommitted) for drafts in merged.groups.values()]
             sources = [
                 Sources(of_group, missing_records(of_group, group_count))
-                for of_group, group_count in zip(positions, counts, strict=True)
+                for of_group, group_count in zip(positions(), counts, strict=True)
             ]
             starts = {at: destination.logs[at].facts.log_start for at in merged.targets}
             read_around(merged, destination, zip(sources, counts, strict=True), options.policy)
@@ -103,19 +107,9 @@ def _by_records(merged: Merged, given: StrategyInput, waiting: ReplicationWait) 
                 group: _decided(merged, group_sources, group_count, destination, options, way)
                 for group, group_sources, group_count in zip(merged.groups, sources, counts, strict=True)
             }
-            if not _lags(decisions) or not _more_arrives(merged, given, waiting):
+            reasons = {decision.reason for by_target in decisions.values() for decision in by_target}
+            if Reason.DESTINATION_LAGS not in reasons or not _more_arrives(merged, given, waiting):
                 return decisions
-
-
-def _not_counted(merged: Merged, budget: int, no_spark: InvalidInput) -> _Decisions:
-    """The decisions where only Spark could count, and is missing: that must not stop all others."""
-    size = f"more than {budget:,} offsets (search_limit)"
-    why = f"topic {merged.topic} or its source has {size}, which only Spark counts; {no_spark}"
-    return [blocked(Reason.SEARCH_BUDGET_SPENT, why.removesuffix("."))] * len(merged.targets)
-
-
-def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
-    return any(decision.reason is Reason.DESTINATION_LAGS for by_target in decisions.values() for decision in by_target)
 
 
 def _more_arrives(merged: Merged, given: StrategyInput, waiting: ReplicationWait) -> bool:

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import collections
-import functools
 import itertools
+import time
 import typing as t
 
 from ..._matching.decide import decide
@@ -16,6 +15,10 @@ from ..._model.errors import BrokerError, MigrationError
 from ..._model.progress import Say, counted, paced, silent
 from ..._model.records import TopicPartition
 from ..cluster_logs import ClusterLogs
+from .strategy import StrategyInput
+
+PAUSE = 1.0  # seconds between two looks at a replication tool that lags
+SAY_WAITING_EVERY = 5.0  # seconds
 
 
 class Case(t.NamedTuple):
@@ -31,36 +34,31 @@ _Key = t.TypeVar("_Key")
 _Answer = t.TypeVar("_Answer")
 
 
-def settle(
-    cases: t.Mapping[_Key, Case], source: ClusterLogs, destination: ClusterLogs, policy: Policy, say: Say = silent
-) -> dict[_Key, Decision]:
+def settle(cases: t.Mapping[_Key, Case], given: StrategyInput, say: Say = silent) -> dict[_Key, Decision]:
     """Decide all cases by the rule, reading round by round for all of them together. The sides' logs must be known.
 
     Groups that stand at one offset have one case: it is decided once.
     """
-
-    def rule(_its: Case, question: Question) -> Decision | Need:
-        return decide(question)
-
     different = {case: case for case in cases.values()}
-    answers = answer_all(different, source, destination, policy, rule, internal_error, say)
+    answers = answer_all(different, given, lambda _case, question: decide(question), internal_error, say)
     return {key: answers[case] for key, case in cases.items()}
 
 
 def answer_all(
     cases: t.Mapping[_Key, Case],
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    policy: Policy,
+    given: StrategyInput,
     rule: t.Callable[[_Key, Question], _Answer | Need],
     failed: t.Callable[[Exception, Question], _Answer],
     say: Say = silent,
+    policy: Policy | None = None,
 ) -> dict[_Key, _Answer]:
     """The same with another rule: what is answered of a case, or what has to be read before that.
 
     failed: what is answered of a case where the rule itself fails, so that the others do not fail with it. It ends because each
     round reads something that was not known: raises BrokerError where a case needs again just what it has needed before.
+    policy: that of the plan by default.
     """
+    source, destination = given.source, given.destination
     answers: dict[_Key, _Answer] = {}
     asked: dict[_Key, Need] = {}
     say = paced(say)
@@ -71,11 +69,17 @@ def answer_all(
         for (source_partition, destination_partition), several in itertools.groupby(left, _partitions):
             logs = source.logs[source_partition], destination.logs[destination_partition]
             for key, case in several:
-                question = Question(case.committed, *logs, policy, case.shifts)
+                question = Question(case.committed, *logs, policy or given.options.policy, case.shifts)
                 try:
-                    answer = _answer(functools.partial(rule, key), question, failed, asked.get(key))
+                    answer = rule(key, question)
+                    if isinstance(answer, Need) and answer == asked.get(key):
+                        raise NoProgress("the same is needed again")
                 except NoProgress as error:
                     raise _gets_no_further(case, question, source, destination) from error
+                except MigrationError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - a fault of this code, at one partition, must not stop all others
+                    answer = failed(error, question)
                 if isinstance(answer, Need):
                     asked[key] = answer
                     needs.append((case, answer))
@@ -87,27 +91,7 @@ def answer_all(
         if not needs:
             return answers
         say(_told([need for _case, need in needs]))
-        at_once(
-            functools.partial(_read_source, source, needs), functools.partial(_read_destination, destination, needs)
-        )
-
-
-def _answer(
-    rule: t.Callable[[Question], _Answer | Need],
-    question: Question,
-    failed: t.Callable[[Exception, Question], _Answer],
-    asked: Need | None,
-) -> _Answer | Need:
-    """What the rule says, or failed(). asked: what was read for it last. Raises NoProgress where it would go on for ever."""
-    try:
-        answer = rule(question)
-    except (NoProgress, MigrationError):
-        raise
-    except Exception as error:  # noqa: BLE001 - a fault of this code, at one partition, must not stop all others
-        return failed(error, question)
-    if isinstance(answer, Need) and answer == asked:
-        raise NoProgress("the same is needed again")
-    return answer
+        _read(source, destination, needs)
 
 
 def _gets_no_further(case: Case, question: Question, source: ClusterLogs, destination: ClusterLogs) -> BrokerError:
@@ -125,17 +109,22 @@ def _gets_no_further(case: Case, question: Question, source: ClusterLogs, destin
     )
 
 
-def _read_source(source: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
-    times = _collected((case.source, need.source_times) for case, need in needs)
-    wanted = _collected((case.source, need.source) for case, need in needs)
-    at_once(functools.partial(source.read, wanted), functools.partial(source.look_up, times))
-    source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
+def _read(source: ClusterLogs, destination: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
+    """Read what cases need of both clusters, at the same time."""
 
+    def read_source() -> None:
+        times = [(case.source, when) for case, need in needs for when in need.source_times]
+        spans = [(case.source, span) for case, need in needs for span in need.source]
+        at_once(lambda: source.read(spans), lambda: source.look_up(times))
+        uncommitted = [(case.source, span) for case, need in needs for span in need.source_uncommitted]
+        source.read(uncommitted, committed=False)
 
-def _read_destination(destination: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
-    times = _collected((case.destination, need.destination_times) for case, need in needs)
-    wanted = _collected((case.destination, need.destination) for case, need in needs)
-    at_once(functools.partial(destination.read, wanted), functools.partial(destination.look_up, times))
+    def read_destination() -> None:
+        times = [(case.destination, when) for case, need in needs for when in need.destination_times]
+        spans = [(case.destination, span) for case, need in needs for span in need.destination]
+        at_once(lambda: destination.read(spans), lambda: destination.look_up(times))
+
+    at_once(read_source, read_destination)
 
 
 def _partitions(item: tuple[t.Any, Case]) -> tuple[TopicPartition, TopicPartition]:
@@ -144,22 +133,23 @@ def _partitions(item: tuple[t.Any, Case]) -> tuple[TopicPartition, TopicPartitio
 
 def _told(needs: t.Sequence[Need]) -> str:
     """What will be read, in a line. Entries may share what they need, so that it is less in the end."""
-    spans = [
-        span
-        for need in needs
-        for side_spans in (need.source, need.source_uncommitted, need.destination)
-        for span in side_spans
-    ]
-    size = sum(end - start for start, end in spans)
+    spans = [(*need.source, *need.source_uncommitted, *need.destination) for need in needs]
+    size = sum(end - start for start, end in itertools.chain.from_iterable(spans))
     what = f"reading up to {counted(size, 'record')}" if size else "looking up timestamps"
     return f"{what} for {counted(len(needs), 'group-partition')}"
 
 
-_Item = t.TypeVar("_Item")
+class ReplicationWait:
+    """The time that a replication tool has to copy what is missing, in seconds from now on."""
 
+    def __init__(self, seconds: float) -> None:
+        self._deadline = time.monotonic() + seconds
 
-def _collected(pairs: t.Iterable[tuple[TopicPartition, t.Iterable[_Item]]]) -> dict[TopicPartition, set[_Item]]:
-    result: dict[TopicPartition, set[_Item]] = collections.defaultdict(set)
-    for partition, items in pairs:
-        result[partition].update(items)
-    return {partition: items for partition, items in result.items() if items}
+    def goes_on(self, awaited: str, say: Say) -> bool:
+        """Say what is awaited, and pause before the next look; False at once when the time is over."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            return False
+        say(f"waiting for {awaited} ({left:.0f} s left)")
+        time.sleep(PAUSE)
+        return True

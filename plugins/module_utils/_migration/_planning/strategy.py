@@ -13,7 +13,7 @@ from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnConflict, OnNewRecords, OnUncommitted, Strategy
-from ..._model.progress import Say, first_of
+from ..._model.progress import Say, counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
 from ..._model.spark import SparkOptions
@@ -115,3 +115,10 @@ def lost_notes(plan: Plan) -> list[Note]:
     named = [f"{entry.group} {entry.partition} ({entry.lost_records})" for entry in lost]
     text = f"These groups have not consumed records that have expired, and that no cluster has: {first_of(named)}."
     return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
+
+
+def entry_note(kind: NoteKind, entries: t.Iterable[PlanEntry], text: t.Callable[[PlanEntry], object]) -> list[Note]:
+    """A note of the first of these entries, with what is to be said of it, and how many there are besides; none of none."""
+    ordered = sorted(entries, key=lambda entry: entry.key)
+    more = f" (and {counted(len(ordered) - 1, 'more group-partition')})" if ordered[1:] else ""
+    return [Note(kind, f"{first.group} {first.partition}: {text(first)}{more}") for first in ordered[:1]]

@@ -4,45 +4,24 @@
 
 from __future__ import annotations
 
-import collections
 import typing as t
 
-from ..._matching.evidence import Log, Span, united
-from ..._model.plan import PlanEntry
+from ..._matching.evidence import Log
 from ..._model.records import Record, TopicPartition
 from ..cluster_logs import ClusterLogs
 
 Pair = tuple[TopicPartition, TopicPartition]  # a partition on both sides
-Entries = t.Mapping[TopicPartition, t.Sequence[PlanEntry]]  # by their partition
 
 WINDOW = 100  # records after the place that a time leads to: where source partitions mix, times run back and forth
-_FIRST = 5  # records at the start of a log
-_PLACES = 4  # so many of the offsets of a partition are looked at
-_OWN = 0.75  # of the records around the offsets of a long log, so many have to be in the same partition at the source
-
-
-def by_partition(entries: t.Iterable[PlanEntry]) -> Entries:
-    """The entries by their partition at the destination."""
-    result: dict[TopicPartition, list[PlanEntry]] = collections.defaultdict(list)
-    for entry in entries:
-        result[entry.partition].append(entry)
-    return result
 
 
 class Topic(t.NamedTuple):
-    """Its name on both sides, how many partitions it has, and whether copies keep the times of their records.
-
-    No copy keeps a negative time: MirrorMaker 2 and producers write the current one instead, or refuse the record.
-    """
+    """Its name on both sides, how many partitions it has, and whether copies keep the times of their records."""
 
     source: str
     destination: str
     partitions: int
     keeps_times: bool
-
-    def time_of(self, record: Record) -> int | None:
-        """By which time a copy of the record is known; None where its content alone tells."""
-        return record.timestamp if self.keeps_times and record.timestamp >= 0 else None
 
     def pair(self, at: int) -> Pair:
         """One partition on both sides."""
@@ -53,70 +32,110 @@ class Topic(t.NamedTuple):
         return [self.pair(at) for at in range(self.partitions)]
 
 
-class Sought(t.NamedTuple):
-    """A record and the partition in which it is looked for."""
+class PlacedRecord(t.NamedTuple):
+    """A record, and the number of a partition of its topic: of the one that has it, or in which it is looked for."""
 
     topic: Topic
-    where: TopicPartition
+    at: int
     record: Record
 
+    @property
+    def pair(self) -> Pair:
+        """The partition on both sides."""
+        return self.topic.pair(self.at)
 
-def read_where_times_lead(logs: ClusterLogs, wanted: t.Sequence[Sought], budget: int) -> None:
-    """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
-    wanted = [sought for sought in wanted if not is_read(logs, sought.where)]
-    times = collections.defaultdict(set)
-    for topic, partition, record in wanted:
-        if (time := topic.time_of(record)) is not None:
-            times[partition].add(time)
-    logs.look_up(times)
-    spans = []
-    for topic, partition, record in wanted:
-        log, time = logs.logs[partition], topic.time_of(record)
-        begin = log.facts.log_start if time is None else log.first_at(time)
-        length = log.end - log.facts.log_start if time is None or log.untimed else WINDOW
-        if begin is not None and length <= max(WINDOW, budget):
-            spans.append((partition, (begin, begin + length)))
-    read_missing(logs, spans)
+    @property
+    def time(self) -> int | None:
+        """By which time a copy of the record is known; None where its content alone tells.
 
+        No copy keeps a negative time: MirrorMaker 2 and producers write the current one instead, or refuse the record.
+        """
+        return self.record.timestamp if self.topic.keeps_times and self.record.timestamp >= 0 else None
 
-def read_missing(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]], committed: bool = True) -> None:
-    """Read what is missing of these spans; with committed=False also what only a read_uncommitted consumer sees of them."""
-    spans: dict[TopicPartition, list[Span]] = {}
-    for partition, span in wanted:
-        spans[partition] = united(spans.get(partition, []), span)
-    logs.read(spans, committed)
+    def elsewhere(self) -> list[PlacedRecord]:
+        """The record in each other partition of the topic."""
+        return [self._replace(at=at) for at in range(self.topic.partitions) if at != self.at]
 
 
-def is_read(logs: ClusterLogs, partition: TopicPartition) -> bool:
-    """Was the whole log read?"""
-    log = logs.logs[partition]
-    return not log.unread(log.facts.log_start, log.end)
+class TopicSide(t.NamedTuple):
+    """One cluster. number: 0 for the source, 1 for the destination. budget: the longest log that is read whole."""
 
+    logs: ClusterLogs
+    number: int
+    budget: int
 
-def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
-    """Where in this partition a record of this content, and of this time if copies keep it, was read."""
-    topic, partition, record = sought
-    log, time = logs.logs[partition], topic.time_of(record)
-    first = _first_of_each_content(log).get(record.bare)
-    if first is None or time is None or first.timestamp == time:
-        return None if first is None else first.offset
-    if equal_at not in log.made:  # contents recur: by their times, too
-        log.made[equal_at] = {(stored.timestamp, stored.bare): stored.offset for stored in reversed(log.records)}
-    offsets: dict[tuple[int, bytes], int] = log.made[equal_at]
-    return offsets.get((time, record.bare))
+    def places(self, wanted: t.Sequence[PlacedRecord]) -> list[int | None]:
+        """The offset of each of these records, None where none is equal. Reads what is missing, where times lead to."""
+        self.read_where_times_lead(wanted)
+        return [self.equal_at(placed) for placed in wanted]
 
+    def lacking(self, wanted: t.Sequence[PlacedRecord]) -> list[PlacedRecord]:
+        """Those of the records of which places() finds no equal one."""
+        return [placed for placed, offset in zip(wanted, self.places(wanted), strict=True) if offset is None]
 
-def unmatched(logs: ClusterLogs, topic: Topic, partition: TopicPartition, records: t.Iterable[Record]) -> list[Record]:
-    """Those of the records that equal_at() does not find in this partition."""
-    firsts = _first_of_each_content(logs.logs[partition])
-    missing = [
-        record
-        for record in records
-        if ((first := firsts.get(record.bare)) is None or first.timestamp != record.timestamp)
-        and equal_at(logs, Sought(topic, partition, record)) is None
-    ]
-    logs.logs[partition].made.clear()  # the indexes of thousands of logs would be as large as their records
-    return missing
+    def read_where_times_lead(self, wanted: t.Iterable[PlacedRecord]) -> None:
+        """Read where the time of a record leads to; without times all of the partition, if it is not too long."""
+        unread = [(placed.pair[self.number], placed.time) for placed in wanted]
+        unread = [(partition, time) for partition, time in unread if not self.is_read(partition)]
+        self.logs.look_up([(partition, time) for partition, time in unread if time is not None])
+        spans = []
+        for partition, time in unread:
+            log = self.logs.logs[partition]
+            begin = log.facts.log_start if time is None else log.first_at(time)
+            length = log.end - log.facts.log_start if time is None or log.untimed else WINDOW
+            if begin is not None and length <= max(WINDOW, self.budget):
+                spans.append((partition, (begin, begin + length)))
+        self.logs.read(spans)
+
+    def is_read(self, partition: TopicPartition) -> bool:
+        """Was the whole log read?"""
+        log = self.logs.logs[partition]
+        return not log.unread(log.facts.log_start, log.end)
+
+    def equal_at(self, placed: PlacedRecord) -> int | None:
+        """Where in this partition a record of this content, and of this time if copies keep it, was read."""
+        log, time, content = self.logs.logs[placed.pair[self.number]], placed.time, placed.record.bare
+        first = _first_of_each_content(log).get(content)
+        if first is None or time is None or first.timestamp == time:
+            return None if first is None else first.offset
+        if TopicSide.equal_at not in log.made:  # contents recur: by their times, too
+            log.made[TopicSide.equal_at] = {
+                (stored.timestamp, stored.bare): stored.offset for stored in reversed(log.records)
+            }
+        offsets: dict[tuple[int, bytes], int] = log.made[TopicSide.equal_at]
+        return offsets.get((time, content))
+
+    def unmatched(self, topic: Topic, at: int, records: t.Iterable[Record]) -> list[PlacedRecord]:
+        """Those of the records that equal_at() does not find in this partition."""
+        log = self.logs.logs[topic.pair(at)[self.number]]
+        firsts = _first_of_each_content(log)
+        missing = [
+            placed
+            for record in records
+            if (first := firsts.get(record.bare)) is None or first.timestamp != record.timestamp
+            if self.equal_at(placed := PlacedRecord(topic, at, record)) is None
+        ]
+        log.made.clear()  # the indexes of thousands of logs would be as large as their records
+        return missing
+
+    def was_aborted(self, placed: PlacedRecord) -> bool:
+        """Has this partition an equal record that was aborted, as far as its log was read whole, or times lead to it?
+
+        Some replication tools copy aborted records.
+        """
+        partition, record, time = placed.pair[self.number], placed.record, placed.time
+        log = self.logs.logs[partition]
+        begin, end = log.facts.log_start, log.facts.end
+        if not self.is_read(partition):
+            first = log.first_at(time) if time is not None and (log.untimed or time in log.lookups) else None
+            begin, end = (begin, begin) if first is None else (first, min(first + WINDOW, end))
+        if len(log.between(begin, end)) == end - begin:
+            return False
+        self.logs.read([(partition, (begin, end))], committed=False)
+        return any(
+            aborted.bare == record.bare and (aborted.timestamp == record.timestamp or not placed.topic.keeps_times)
+            for aborted in log.aborted
+        )
 
 
 def _first_of_each_content(log: Log) -> dict[bytes, Record]:
@@ -124,72 +143,3 @@ def _first_of_each_content(log: Log) -> dict[bytes, Record]:
         log.made[_first_of_each_content] = {record.bare: record for record in reversed(log.records)}
     firsts: dict[bytes, Record] = log.made[_first_of_each_content]
     return firsts
-
-
-def was_aborted(logs: ClusterLogs, sought: Sought) -> bool:
-    """Has this source partition an equal record that was aborted, as far as its log was read whole, or times lead to it?
-
-    Some replication tools copy aborted records.
-    """
-    topic, partition, record = sought
-    log = logs.logs[partition]
-    begin, end = log.facts.log_start, log.facts.end
-    if not is_read(logs, partition):
-        time = topic.time_of(record)
-        first = log.first_at(time) if time is not None and (log.untimed or time in log.lookups) else None
-        begin, end = (begin, begin) if first is None else (first, min(first + WINDOW, end))
-    if len(log.between(begin, end)) == end - begin:
-        return False
-    read_missing(logs, [(partition, (begin, end))], committed=False)
-    return any(
-        aborted.bare == record.bare and (aborted.timestamp == record.timestamp or not topic.keeps_times)
-        for aborted in log.aborted
-    )
-
-
-def precedes_all_copies(
-    source: ClusterLogs, destination: ClusterLogs, topic: Topic, at: int, offset: int, budget: int
-) -> bool:
-    """Is this offset before the copies of all records that the source partition still has, if it has lost some?
-
-    Then what stands there may be the copy of a record that it has lost. Reads the start of the source's log, and its copies.
-    """
-    (source_partition, partition) = topic.pair(at)
-    log = source.logs[source_partition]
-    begin = log.facts.log_start
-    if not begin:
-        return False
-    read_missing(source, [(source_partition, (begin, begin + _FIRST))])
-    alive = [Sought(topic, partition, record) for record in log.between(begin, begin + _FIRST)]
-    read_where_times_lead(destination, alive, budget)
-    copies = [copy for sought in alive if (copy := equal_at(destination, sought)) is not None]
-    return bool(copies) and offset < min(copies)
-
-
-def read_places(source: ClusterLogs, destination: ClusterLogs, pairs: t.Iterable[Pair], entries: Entries) -> None:
-    """Read what is around the offsets of entries on these partitions."""
-    spans = [(pair, place) for pair in pairs for place in _places(pair, entries)]
-    for logs, side in ((source, 0), (destination, 1)):
-        read_missing(logs, ((pair[side], (place[side] - WINDOW, place[side] + WINDOW)) for pair, place in spans))
-
-
-def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, entries: Entries) -> bool:
-    """Are nearly all records around the offsets in the same partition at the source? read_places() has read them."""
-    for committed, offset in _places(pair, entries):
-        originals = {record.bare for record in source.logs[pair[0]].between(committed - WINDOW, committed + WINDOW)}
-        copies = destination.logs[pair[1]].between(offset - WINDOW // 2, offset + WINDOW // 2)
-        if sum(record.bare in originals for record in copies) < _OWN * len(copies):
-            return False
-    return True
-
-
-def _places(pair: Pair, entries: Entries) -> list[tuple[int, int]]:
-    """Committed offsets on a partition and what they have become: a few of them."""
-    places = sorted(
-        {
-            (entry.source[0].offset, entry.offset)
-            for entry in entries.get(pair[1], ())
-            if entry.offset is not None and entry.source[0].offset is not None
-        }
-    )
-    return places[:: max(1, -(-len(places) // _PLACES))]

@@ -7,7 +7,6 @@ Either is done once for all groups of a partition.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import dataclasses
 import typing as t
@@ -18,15 +17,14 @@ from ..._matching.group_count import GroupPosition
 from ..._matching.log_reader import NotRead, Reader
 from ..._matching.lost_records import lost_until
 from ..._matching.whole import decide_counted, noting_absent
+from ..._model.grouping import values_by_key
 from ..._model.progress import counted
-from ..._model.records import TopicPartition
 from ..._model.verdicts import Absent, Way
 from ..._spark import count_job, tail_job
 from ..._spark.content_frame import Extent, LogPair, layout_of, read_contents
 from ..._spark.session import kept, obstacle
 from ..._spark.tail_job import Tail
 from ..._spark.worker_packing import Layout
-from ..cluster_logs import ClusterLogs
 from .settling import Case, answer_all
 from .strategy import StrategyInput
 
@@ -46,27 +44,47 @@ def settle_wide(
     spark_limit says how many records of one partition are read on both clusters together; where there are more, and where
     Spark cannot be used here, the decision stays, and its detail says why. Raises SparkFailed and what reading raises.
     """
-    limit = given.options.spark_limit
-    near: dict[_Key, Case] = {}
     answer = dict(decisions)
-    for key, case in cases.items():
-        if not decisions[key].is_open:
-            continue
-        size = _pair(case, given.source, given.destination, decisions[key].offset).size
-        if size > limit:
-            answer[key] = _too_far(decisions[key], size, limit)
-        else:
-            near[key] = case
+    opened = {key: case for key, case in cases.items() if decisions[key].is_open}
+    near = _within_limit(opened, {key: decisions[key].offset for key in opened}, given, answer)
     if not near:
         return answer
     if (why := obstacle(given.options.spark)) is not None:
         return answer | {key: _with(decisions[key], f"Spark can count them once this is fixed: {why}") for key in near}
-    return answer | _Wide(given, given.source, given.destination, given.spark()).decide(near, decisions)
+    wide = _Wide(given, given.spark())
+    # What follows an offset that was found; both logs where that does not prove it right, and elsewhere, if they fit the limit.
+    tails = {key: case for key, case in near.items() if decisions[key].offset is not None}
+    proved = wide.by_tails(tails, decisions)
+    answer |= proved
+    unproved = {key: case for key, case in near.items() if key not in proved}
+    left = _within_limit(unproved, dict.fromkeys(unproved), given, answer)
+    remark = "; what follows the offset does not prove it either"
+    return answer | wide.by_whole_logs(
+        left, {key: decisions[key].doubt + (remark if key in tails else "") for key in left}
+    )
 
 
-def _pair(case: Case, source: ClusterLogs, destination: ClusterLogs, offset: int | None) -> LogPair:
+def _within_limit(
+    cases: t.Mapping[_Key, Case],
+    offsets: t.Mapping[_Key, int | None],
+    given: StrategyInput,
+    answer: dict[_Key, Decision],
+) -> dict[_Key, Case]:
+    """The cases for which spark_limit lets _pair() be read. The answer says of the others why they are not decided."""
+    limit, near = given.options.spark_limit, {}
+    for key, case in cases.items():
+        size = _pair(case, given, offsets[key]).size
+        if size > limit:
+            answer[key] = _with(answer[key], f"Spark would read {size:,} records, and spark_limit is {limit:,}")
+        else:
+            near[key] = case
+    return near
+
+
+def _pair(case: Case, given: StrategyInput, offset: int | None) -> LogPair:
     """What is read of both logs: all of them, or what is not consumed and what follows an offset for it."""
-    source_facts, destination_facts = source.logs[case.source].facts, destination.logs[case.destination].facts
+    source_facts = given.source.logs[case.source].facts
+    destination_facts = given.destination.logs[case.destination].facts
     begin, copies_begin = source_facts.log_start, destination_facts.log_start
     if offset is not None:
         begin, copies_begin = max(case.committed, begin), offset
@@ -74,10 +92,6 @@ def _pair(case: Case, source: ClusterLogs, destination: ClusterLogs, offset: int
         (Extent(case.source, begin, max(source_facts.end, begin), max(source_facts.high_watermark, begin)),),
         (Extent(case.destination, copies_begin, destination_facts.end),),
     )
-
-
-def _too_far(decision: Decision, size: int, limit: int) -> Decision:
-    return _with(decision, f"Spark would read {size:,} records, and spark_limit is {limit:,}")
 
 
 def _with(decision: Decision, remark: str) -> Decision:
@@ -89,56 +103,30 @@ class _Wide:
     """Both clusters as they were looked at, and the session that reads them."""
 
     given: StrategyInput
-    source: ClusterLogs
-    destination: ClusterLogs
     spark: SparkSession
 
-    def decide(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
-        """Count what follows the offset, or both whole logs.
-
-        What follows it where an offset was found; both logs where that does not prove it right, and elsewhere, if the
-        limit allows it.
-        """
-        tails = {key: case for key, case in cases.items() if decisions[key].offset is not None}
-        answer = self._by_tails(tails, decisions)
-        left: dict[_Key, Case] = {}
-        for key, case in cases.items():
-            size = _pair(case, self.source, self.destination, None).size
-            if key not in answer and size > self.given.options.spark_limit:
-                answer[key] = _too_far(decisions[key], size, self.given.options.spark_limit)
-            elif key not in answer:
-                left[key] = case
-        unproved = "; what follows the offset does not prove it either"
-        doubts = {key: decisions[key].doubt + (unproved if key in tails else "") for key in left}
-        return answer | self._by_whole_logs(left, doubts)
-
-    def _by_tails(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
+    def by_tails(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
         """The offsets that what follows them proves right: just what is unconsumed, but for what is still to come."""
-        keys, pairs = self._by_pair(cases, {key: decisions[key].offset for key in cases})
+        if not cases:
+            return {}
+        numbers, pairs = self._by_pair(cases, {key: decisions[key].offset for key in cases})
         asked = [
             tail_job.TailQuestion(number, cases[key].committed, decisions[key].offset or 0)
-            for number, pair_keys in enumerate(keys)
-            for key in pair_keys
+            for key, number in numbers.items()
         ]
-        if not asked:
-            return {}
         layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
+        without_headers = self.given.source.match_on.headers_may_differ
         with self._read(pairs, layout) as contents:
-            tails = tail_job.count_tails(
-                contents, layout, asked, without_headers=self.source.match_on.headers_may_differ
-            )
-        by_key = dict(zip((key for pair_keys in keys for key in pair_keys), tails, strict=True))
-        times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
+            tails = tail_job.count_tails(contents, layout, asked, without_headers=without_headers)
+        by_key = dict(zip(numbers, tails, strict=True))
+        oldest = [(cases[key].destination, tail.oldest) for key, tail in by_key.items()]
+        self.given.destination.look_up([(partition, time) for partition, time in oldest if time is not None])
+        proved: dict[_Key, Decision] = {}
         for key, tail in by_key.items():
-            if tail.oldest is not None:
-                times[cases[key].destination].add(tail.oldest)
-        self.destination.look_up(times)
-        certificates = {key: self._certificate(cases[key], decisions[key], tail) for key, tail in by_key.items()}
-        return {
-            key: self._certified(cases[key], decisions[key], certificate, by_key[key])
-            for key, certificate in certificates.items()
-            if certificate is not None
-        }
+            certificate = self._certificate(cases[key], decisions[key], tail)
+            if certificate is not None:
+                proved[key] = self._certified(cases[key], decisions[key], certificate, tail)
+        return proved
 
     def _certificate(self, case: Case, decision: Decision, tail: Tail) -> FromTheEnd | None:
         """What the tail proves, as certify.py proves it by what it reads; None where it does not."""
@@ -151,7 +139,7 @@ class _Wide:
 
     def _certified(self, case: Case, decision: Decision, certificate: FromTheEnd, tail: Tail) -> Decision:
         """The exact decision, with the absent records that the tail shows: all that is unconsumed was read for it."""
-        log, copies = self.source.logs[case.source], self.destination.logs[case.destination]
+        log, copies = self.given.source.logs[case.source], self.given.destination.logs[case.destination]
         certified = Decision.exact(
             certificate,
             decision.offset or 0,
@@ -163,13 +151,12 @@ class _Wide:
         )
         # A compacted log lacks older records of its keys as it should.
         absent = None if copies.facts.compacted else _absent_of(tail, log.facts.open_from)
-        return noting_absent(
-            Reader(Question(case.committed, log, copies, self.given.options.policy)), certified, absent
-        )
+        question = Question(case.committed, log, copies, self.given.options.policy)
+        return noting_absent(Reader(question), certified, absent)
 
     def _is_not_before(self, case: Case, decision: Decision, oldest: int) -> bool:
         """Does a time look-up say that no missing record stands before the offset? The tool has kept times."""
-        offset = self.destination.logs[case.destination].first_at(oldest)
+        offset = self.given.destination.logs[case.destination].first_at(oldest)
         return self.given.options.policy.with_timestamp and (offset is None or offset >= (decision.offset or 0))
 
     def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
@@ -177,64 +164,59 @@ class _Wide:
         before = decision.before
         if before is None or before.destination != (decision.offset or 0) - 1:
             return False
-        between, log = (before.source + 1, case.committed), self.source.logs[case.source]
+        between, log = (before.source + 1, case.committed), self.given.source.logs[case.source]
         return not log.unread(*between) and not log.between(*between)
 
-    def _by_whole_logs(self, cases: t.Mapping[_Key, Case], doubts: t.Mapping[_Key, str]) -> dict[_Key, Decision]:
+    def by_whole_logs(self, cases: t.Mapping[_Key, Case], doubts: t.Mapping[_Key, str]) -> dict[_Key, Decision]:
         """What counting says, for all groups of a partition at once. doubts: why the near way has not decided."""
-        keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
-        if not keys:
+        if not cases:
             return {}
-        until = answer_all(
-            cases, self.source, self.destination, self.given.options.policy, _lost_until, lambda *_unused: None
-        )
+        given = self.given
+        numbers, pairs = self._by_pair(cases, dict.fromkeys(cases))
+        until = answer_all(cases, given, _lost_until, lambda *_unused: None)
         position_of = {
-            key: GroupPosition(number, (cases[key].committed,), until[key])
-            for number, pair_keys in enumerate(keys)
-            for key in pair_keys
+            key: GroupPosition(number, (cases[key].committed,), until[key]) for key, number in numbers.items()
         }
         positions = list(dict.fromkeys(position_of.values()))
-        layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
-        ends = [pair.destinations[0].end for pair in pairs]
-        facts = [self.source.logs[pair.sources[0].partition].facts for pair in pairs]
+        layout = layout_of(pairs, timestamps=given.options.policy.with_timestamp)
+        facts = [given.source.logs[pair.sources[0].partition].facts for pair in pairs]
         with self._read(pairs, layout) as contents:
             results = count_job.count_wide(
                 contents,
                 layout,
                 positions,
-                ends,
-                without_headers=self.source.match_on.headers_may_differ,
+                [pair.destinations[0].end for pair in pairs],
+                without_headers=given.source.match_on.headers_may_differ,
                 stable=[log_facts.end for log_facts in facts],
                 only_doubled=True,
                 lossy=[number for number, log_facts in enumerate(facts) if log_facts.is_lossy],
             )
-        self.source.learn_starts({case.source for case in cases.values()})
+        given.source.learn_starts({case.source for case in cases.values()})
         counts = dict(zip(positions, results, strict=True))
 
         def rule(key: _Key, question: Question) -> Decision | Need:
             return decide_counted(question, counts[position_of[key]], doubts[key])
 
-        return answer_all(cases, self.source, self.destination, self.given.options.policy, rule, internal_error)
+        return answer_all(cases, given, rule, internal_error)
 
     def _by_pair(
         self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int | None]
-    ) -> tuple[list[list[_Key]], list[LogPair]]:
-        """The cases of each pair of partitions, and what is read for all of them together."""
-        keys: dict[tuple[TopicPartition, TopicPartition], list[_Key]] = collections.defaultdict(list)
-        for key, case in cases.items():
-            keys[case.source, case.destination].append(key)
+    ) -> tuple[dict[_Key, int], list[LogPair]]:
+        """What is read for all cases of each pair of partitions together, and the number of the pair of each case."""
+        together = values_by_key(((case.source, case.destination), key) for key, case in cases.items())
         pairs = []
-        for pair_keys in keys.values():
-            key_pairs = [_pair(cases[key], self.source, self.destination, offsets[key]) for key in pair_keys]
+        for keys in together.values():
+            key_pairs = [_pair(cases[key], self.given, offsets[key]) for key in keys]
             # The ends are the same for all of them, and the lowest beginning is the first.
             pairs.append(LogPair(min(pair.sources for pair in key_pairs), min(pair.destinations for pair in key_pairs)))
-        return list(keys.values()), pairs
+        return {key: number for number, keys in enumerate(together.values()) for key in keys}, pairs
 
     def _read(self, pairs: t.Sequence[LogPair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
         size = sum(pair.size for pair in pairs)
         self.given.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
-        source, destination = self.source.connection, self.destination.connection
-        return kept(read_contents(self.spark, source, destination, pairs, layout, self.source.match_on.fingerprinted))
+        source, destination = self.given.source, self.given.destination
+        parts = source.match_on.fingerprinted
+        return kept(read_contents(self.spark, source.connection, destination.connection, pairs, layout, parts))
 
 
 def _lost_until(_key: t.Hashable, question: Question) -> int | Need | None:

@@ -21,7 +21,7 @@ from ..._model.policies import OnActiveGroup, OnAdvance, OnRewind, keeps
 from ..._model.problems import Problem
 from ..._model.progress import part_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
-from ..._model.records import TopicPartition
+from ..._model.records import TopicPartition, every_partition
 from ..._model.report import ProblemKind
 from ..._model.selection import Selection
 from ..._model.verdicts import Reason, Verdict
@@ -242,14 +242,15 @@ def _together(
 
     counts: how many partitions the destination's topics have. A topic that it lacks has the source's.
     """
-    merged: dict[tuple[str, str], list[Draft]] = {}
+    merged: list[Draft] = []
     for draft in wanted:
         if _is_merged(draft, mapping, counts):
-            merged.setdefault((draft.group, draft.partition.topic), []).append(draft)
+            merged.append(draft)
         else:
             yield draft.group, [draft], [draft.partition]
-    for (group, topic), group_drafts in merged.items():
-        yield group, group_drafts, [TopicPartition(topic, number) for number in range(counts[topic])]
+    together = values_by_key(((draft.group, draft.partition.topic), draft) for draft in merged)
+    for (group, topic), group_drafts in together.items():
+        yield group, group_drafts, every_partition({topic: counts[topic]})
 
 
 def _is_merged(draft: Draft, mapping: Mapping, counts: t.Mapping[str, int]) -> bool:
@@ -261,7 +262,7 @@ def _uncommitted(of_group: t.Iterable[Draft], source_counts: t.Mapping[str, int]
     """The partitions of these drafts' topics of which the group has no committed offset."""
     committed = {draft.source_partition for draft in of_group}
     topic_names = sorted({partition.topic for partition in committed})
-    every = (TopicPartition(name, number) for name in topic_names for number in range(source_counts.get(name, 0)))
+    every = every_partition({name: source_counts.get(name, 0) for name in topic_names})
     return [partition for partition in every if partition not in committed]
 
 
@@ -270,10 +271,8 @@ def _claim(entries: list[PlanEntry]) -> Claim:
     repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
     source_offsets: dict[TopicPartition, int] = {}
     for at in first.source:
-        if at.offset is not None:
-            source_offsets.setdefault(
-                at.partition, at.offset
-            )  # of several groups, the first is the one that the offset was found for
+        if at.offset is not None:  # of several groups, the first is the one that the offset was found for
+            source_offsets.setdefault(at.partition, at.offset)
     # Plans of earlier releases do not note what they have assumed, and nothing is known of these partitions.
     uncommitted = {
         at.partition: at.assumed for at in first.source if at.partition not in source_offsets and at.assumed is not None

@@ -16,13 +16,13 @@ from ..._model.match_on import MatchOn
 from ..._model.notes import Note, NoteKind
 from ..._model.progress import Say, counted, repeating, silent
 from ..._model.records import TopicPartition
-from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
+from ..._model.report import Finding, Flaw, ProblemKind
 from ..._model.spark import SparkOptions
 from ..._model.verdicts import Absent
 from ..._spark.content_frame import Extent, LogPair, read_once
 from ..._spark.session import absence, session_on_demand
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
-from .absent_records import with_absent_flaw
+from .anchor_records import with_absent_flaw
 from .partition_units import ClaimCounts, PartitionUnit, count_in_process, count_on_spark, with_aborted_copies
 
 if t.TYPE_CHECKING:
@@ -66,34 +66,8 @@ def findings(
     started where there is much to read. Raises as open_session() and scan_frame() do.
     """
     with repeating(say) as tell, session_on_demand(spark, tell) as session:
-        means = _Means(source, destination, session, functools.cache(lambda: absence(spark)), tell)
-
-        def look(chosen: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
-            near = _look(chosen, limit, existed, means)
-            numbers = [] if limit is None else _unsure(chosen, near, tolerated)
-            if not numbers:
-                return near
-            tell(
-                f"reading whole logs for {counted(len(numbers), 'offset')}, because too little is certain within the limit"
-            )
-            whole = _look([chosen[number] for number in numbers], None, existed, means)
-            every_finding = list(near.found)
-            for number, finding_of_whole in zip(numbers, whole.found, strict=True):
-                every_finding[number] = finding_of_whole
-            return near._replace(found=every_finding)
-
-        first = look(cases, {})
-        return _looked_again(cases, first, destination, look, tell)
-
-
-class _Means(t.NamedTuple):
-    """What reads and counts. no_spark: why Spark is not installed, None where it can count."""
-
-    source: Connection
-    destination: Connection
-    session: t.Callable[[], SparkSession]
-    no_spark: t.Callable[[], str | None]
-    tell: Say
+        no_spark = functools.cache(lambda: absence(spark))
+        return _Comparison(source, destination, limit, tolerated, session, no_spark, tell).findings(cases)
 
 
 class _Edges(t.NamedTuple):
@@ -104,59 +78,98 @@ class _Edges(t.NamedTuple):
     existed: t.Mapping[TopicPartition, int]
 
 
-class _Look(t.NamedTuple):
-    """What one reading of both clusters has found of its cases, in order, and where their logs ended."""
-
-    found: list[Finding]
-    logs: _Edges
+# What one reading of both clusters has found of its cases, in order, and where their logs ended.
+_Look = tuple[list[Finding], _Edges]
 
 
-def _look(
-    cases: t.Sequence[ClaimCase], limit: int | None, existed: t.Mapping[TopicPartition, int], means: _Means
-) -> _Look:
-    """existed: of _Edges."""
-    logs = _Edges(ClusterLogs(means.source), ClusterLogs(means.destination), existed)
-    originals = {partition for case in cases for partition, _offset in case.claim.source}
-    copies = {partition for case in cases for partition, _offset in case.claim.destination}
-    learn_both(logs.source, originals, logs.destination, copies)
-    count = functools.partial(_counted, cases, limit, means, logs)
-    return while_records_expire(count, logs.source, originals, logs.destination, copies, means.tell)
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What is compared, and what reads and counts. no_spark: why Spark is not installed, None where it can count."""
 
+    source: Connection
+    destination: Connection
+    limit: int | None
+    tolerated: t.Collection[ProblemKind]
+    session: t.Callable[[], SparkSession]
+    no_spark: t.Callable[[], str | None]
+    tell: Say
 
-def _counted(cases: t.Sequence[ClaimCase], limit: int | None, means: _Means, logs: _Edges) -> _Look:
-    """The look at these logs, whose edges are known. Raises LogChanged where they have other edges now."""
-    source, destination = means.source, means.destination
-    counts: dict[int, ClaimCounts] = {}
-    left_out: dict[int, int] = {}  # offsets, by the number of the case
-    for parts in sorted({case.match_on.covered for case in cases}):
-        numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
-        units = _units(cases, numbers, logs, limit)
-        size = _size(units)
-        no_spark = means.no_spark() if size > FEW else None
-        if no_spark is not None:
-            wanted = _sizes(units)
-            units = _units(cases, numbers, logs, limit, most=FEW)
-            left_out |= {
-                number: wanted[number] - size for number, size in _sizes(units).items() if size < wanted[number]
-            }
+    def findings(self, cases: t.Sequence[ClaimCase]) -> list[Finding]:
+        """Those of a look, and of further ones at offsets that seem to skip records while the tool goes on copying.
+
+        Where an unconsumed record is missing, an equal record before the offset counts as its copy, so an offset may seem to
+        skip what the tool has still to copy. A further look asks only about records that existed at the first one. Later
+        records cannot be skipped: they were written after the destination's log had reached the offset, so their copies follow
+        it.
+        """
+        latest, logs = self._look(cases, {})
+        existed = {partition: log.facts.high_watermark for partition, log in logs.source.logs.items()}
+        for _further in range(_MOST_LOOKS):
+            doubted = [
+                number
+                for number, finding in enumerate(latest)
+                if finding.skipped and not any(flaw.kind == ProblemKind.BEYOND_END for flaw in finding.problems)
+            ]
+            if not doubted:
+                break
+            time.sleep(_PAUSE)
+            doubted_cases = [cases[number] for number in doubted]
+            if not _has_grown(doubted_cases, logs.destination, self.destination):
+                break
+            offsets = counted(len(doubted), "offset")
+            self.tell(f"looking again at {offsets}, because the replication tool goes on copying")
+            again, logs = self._look(doubted_cases, existed)
+            for number, finding_again in zip(doubted, again, strict=True):
+                latest[number] = finding_again
+        return latest
+
+    def _look(self, cases: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
+        """One look within the limit, and at whole logs where it does not tell enough. existed: of _Edges."""
+        found, logs = self._read(cases, self.limit, existed)
+        numbers = [] if self.limit is None else _unsure(cases, found, logs, self.tolerated)
+        if numbers:
+            offsets = counted(len(numbers), "offset")
+            self.tell(f"reading whole logs for {offsets}, because too little is certain within the limit")
+            whole, _whole_logs = self._read([cases[number] for number in numbers], None, existed)
+            for number, finding_of_whole in zip(numbers, whole, strict=True):
+                found[number] = finding_of_whole
+        return found, logs
+
+    def _read(self, cases: t.Sequence[ClaimCase], limit: int | None, existed: t.Mapping[TopicPartition, int]) -> _Look:
+        logs = _Edges(ClusterLogs(self.source), ClusterLogs(self.destination), existed)
+        originals = {partition for case in cases for partition, _offset in case.claim.source}
+        copies = {partition for case in cases for partition, _offset in case.claim.destination}
+        learn_both(logs.source, originals, logs.destination, copies)
+        found = while_records_expire(
+            lambda: self._counted(cases, limit, logs), logs.source, originals, logs.destination, copies, self.tell
+        )
+        return found, logs
+
+    def _counted(self, cases: t.Sequence[ClaimCase], limit: int | None, logs: _Edges) -> list[Finding]:
+        """What these logs show, whose edges are known. Raises LogChanged where they have other edges now."""
+        counts: dict[int, ClaimCounts] = {}
+        left_out: dict[int, int] = {}  # see _units()
+        for parts in sorted({case.match_on.covered for case in cases}):
+            numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
+            units = _units(cases, numbers, logs, limit, left_out)
             size = _size(units)
-        if size:
-            partitions = {extent.partition for unit in units for extent in unit.pair.destinations}
-            process_note = f" in this process ({no_spark.removesuffix('.')})" if no_spark else ""
-            means.tell(
-                f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}{process_note}"
-            )
-        if size > FEW and no_spark is None:
-            counts |= count_on_spark(means.session(), source, destination, units, parts, limit)
-        else:
-            for some in _in_turn(units) if size > FEW else [units]:
-                counts |= count_in_process(source, destination, some, parts)
-        if doubted := _few_with_extra_copies(units, counts):
-            counts |= with_aborted_copies(source, destination, doubted, parts, counts)
-    every = [_finding(case, counts[number], logs) for number, case in enumerate(cases)]
-    for number, offsets in left_out.items():
-        every[number] = _with_left_out(every[number], offsets)
-    return _Look(every, logs)
+            no_spark = self.no_spark() if size > FEW else None
+            if no_spark is not None:
+                units = _units(cases, numbers, logs, limit, left_out, most=FEW)
+                size = _size(units)
+            if size:
+                partitions = {extent.partition for unit in units for extent in unit.pair.destinations}
+                note = f" in this process ({no_spark.removesuffix('.')})" if no_spark else ""
+                self.tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}{note}")
+            clusters = self.source, self.destination
+            if size > FEW and no_spark is None:
+                counts |= count_on_spark(self.session(), *clusters, units, parts, limit)
+            else:
+                for some in _in_turn(units) if size > FEW else [units]:
+                    counts |= count_in_process(*clusters, some, parts)
+            if doubted := _few_with_extra_copies(units, counts):
+                counts |= with_aborted_copies(*clusters, doubted, parts, counts)
+        return [_finding(case, counts[number], logs, left_out.get(number, 0)) for number, case in enumerate(cases)]
 
 
 def _size(units: t.Iterable[PartitionUnit]) -> int:
@@ -185,11 +198,6 @@ def _few_with_extra_copies(
     return few
 
 
-def _sizes(units: t.Iterable[PartitionUnit]) -> dict[int, int]:
-    """How many offsets are read for each case, by its number."""
-    return {number: unit.pair.size for unit in units for number in unit.windows}
-
-
 def _in_turn(units: t.Iterable[PartitionUnit]) -> t.Iterator[list[PartitionUnit]]:
     """The units, as many at a time as this process reads at once. What several of them need may be read more than once."""
     some: list[PartitionUnit] = []
@@ -204,15 +212,9 @@ def _in_turn(units: t.Iterable[PartitionUnit]) -> t.Iterator[list[PartitionUnit]
         yield some
 
 
-def _with_left_out(finding: Finding, offsets: int) -> Finding:
-    text = (
-        f"{counted(offsets, 'offset')} of both logs not read, because Spark is not installed here. To read all, install Java "
-        "17 or newer and requirements-spark.txt"
-    )
-    return dataclasses.replace(finding, notes=(*finding.notes, Note(NoteKind.NOT_COUNTED, text)))
-
-
-def _unsure(cases: t.Sequence[ClaimCase], look: _Look, tolerated: t.Collection[ProblemKind]) -> list[int]:
+def _unsure(
+    cases: t.Sequence[ClaimCase], found: list[Finding], logs: _Edges, tolerated: t.Collection[ProblemKind]
+) -> list[int]:
     """The numbers of cases of which the limit does not tell enough, and whose logs are short enough to be read whole.
 
     So it is where all records are equal, and the replication tool has given the copies other times: then nothing tells where
@@ -220,13 +222,13 @@ def _unsure(cases: t.Sequence[ClaimCase], look: _Look, tolerated: t.Collection[P
     """
     return [
         number
-        for number, finding in enumerate(look.found)
+        for number, finding in enumerate(found)
         if not finding.complete
         and (
             any(flaw.kind not in tolerated for flaw in finding.problems)
             or any(note.kind is NoteKind.NOT_COUNTED for note in finding.notes)
         )
-        and _log_size(cases[number].claim, look.logs) <= SHORT
+        and _log_size(cases[number].claim, logs) <= SHORT
     ]
 
 
@@ -237,42 +239,6 @@ def _log_size(claim: Claim, logs: _Edges) -> int:
     return sum(log.high_watermark - log.log_start for log in facts)
 
 
-def _looked_again(
-    cases: t.Sequence[ClaimCase],
-    first: _Look,
-    destination: Connection,
-    look: t.Callable[[t.Sequence[ClaimCase], t.Mapping[TopicPartition, int]], _Look],
-    tell: Say,
-) -> list[Finding]:
-    """The findings, after further looks at offsets that seem to skip records while the replication tool goes on copying.
-
-    Where an unconsumed record is missing, an equal record before the offset counts as its copy, so an offset may seem to skip
-    what the tool has still to copy. A further look asks only about records that existed at the first one. Later records
-    cannot be skipped: they were written after the destination's log had reached the offset, so their copies follow it.
-    """
-    latest = list(first.found)
-    existed = {partition: log.facts.high_watermark for partition, log in first.logs.source.logs.items()}
-    ends = first.logs.destination
-    for _further in range(_MOST_LOOKS):
-        doubted = [
-            number
-            for number, finding in enumerate(latest)
-            if finding.skipped and not any(flaw.kind == ProblemKind.BEYOND_END for flaw in finding.problems)
-        ]
-        if not doubted:
-            break
-        time.sleep(_PAUSE)
-        doubted_cases = [cases[number] for number in doubted]
-        if not _has_grown(doubted_cases, ends, destination):
-            break
-        tell(f"looking again at {counted(len(doubted), 'offset')}, because the replication tool goes on copying")
-        again = look(doubted_cases, existed)
-        ends = again.logs.destination
-        for number, finding_again in zip(doubted, again.found, strict=True):
-            latest[number] = finding_again
-    return latest
-
-
 def _has_grown(cases: t.Sequence[ClaimCase], before: ClusterLogs, destination: Connection) -> bool:
     now = ClusterLogs(destination)
     now.learn({partition for case in cases for partition, _offset in case.claim.destination})
@@ -280,19 +246,26 @@ def _has_grown(cases: t.Sequence[ClaimCase], before: ClusterLogs, destination: C
 
 
 def _units(
-    cases: t.Sequence[ClaimCase], numbers: t.Sequence[int], logs: _Edges, limit: int | None, most: int | None = None
+    cases: t.Sequence[ClaimCase],
+    numbers: t.Sequence[int],
+    logs: _Edges,
+    limit: int | None,
+    left_out: dict[int, int],
+    most: int | None = None,
 ) -> list[PartitionUnit]:
     """Cases about the same extents, compared in the same way, are counted together.
 
-    most: for a case with more offsets, less than the limit is read.
+    most: for a case with more offsets, less than the limit is read. left_out: gets how many are not read of a case then.
     """
     units: dict[t.Any, PartitionUnit] = {}
     for number in numbers:
         claim, match_on, _absent = cases[number]
         windows, pair = _read_for(claim, logs, limit)
-        if most is not None and pair.size > most:
+        wanted = pair.size
+        if most is not None and wanted > most:
             less = most // (_LIMITS_READ * (len(claim.source) + len(claim.destination)))
             windows, pair = _read_for(claim, logs, less)
+            left_out[number] = wanted - pair.size
         key = pair, match_on, windows.is_lossy  # of equal extents, some windows are cut and others are not
         if key not in units:
             units[key] = PartitionUnit(pair, match_on, windows.is_lossy)
@@ -302,79 +275,80 @@ def _units(
 
 def _read_for(claim: Claim, logs: _Edges, limit: int | None) -> tuple[Windows, LogPair]:
     """What a claim looks at, and what is read for it."""
-    windows = _windows(claim, logs, limit)
-    sources = zip(claim.source, windows.source, strict=True)
-    destinations = zip(claim.destination, windows.destination, strict=True)
-    return windows, LogPair(
-        tuple(_extent(logs.source, *source, limit, hidden=True) for source in sources),
-        tuple(_extent(logs.destination, *destination, limit, hidden=False) for destination in destinations),
-    )
-
-
-def _extent(side: ClusterLogs, position: PartitionOffset, window: Window, limit: int | None, *, hidden: bool) -> Extent:
-    """What is read for a window; of the source also what transactions hold."""
-    partition, _offset = position
-    facts = side.logs[partition].facts
-    start, end = extent(window, facts.log_start, facts.high_watermark if hidden else facts.end, limit)
-    return Extent(partition, start, min(end, max(start, facts.end)), end if hidden else None)
-
-
-def _windows(claim: Claim, logs: _Edges, limit: int | None) -> Windows:
-    """At the source up to the high watermark: what an open transaction holds is not consumed, and may be copied."""
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
-    facts = [logs.source.logs[partition].facts for partition, _offset in claim.source]
-    around = [_window(logs.source, each, reach, hidden=True) for each in claim.source]
-    return Windows(
-        tuple(
-            _until(window, logs.existed.get(partition))
-            for window, (partition, _at) in zip(around, claim.source, strict=True)
-        ),
-        tuple(_window(logs.destination, each, reach, hidden=False) for each in claim.destination),
-        is_lossy=any(log.is_lossy for log in facts) or any(window.cut_below for window in around),
-    )
+    is_lossy = False
+    sources: list[Window] = []
+    originals: list[Extent] = []
+    for partition, offset in claim.source:
+        # Up to the high watermark: what an open transaction holds is not consumed, and may be copied.
+        facts = logs.source.logs[partition].facts
+        around = window(offset, facts.log_start, facts.high_watermark, reach)
+        is_lossy |= facts.is_lossy or around.cut_below
+        if partition in logs.existed:  # what is at or after this offset serves as partner of other records only
+            around = around._replace(near=max(offset, min(around.near, logs.existed[partition])))
+        sources.append(around)
+        start, end = extent(around, facts.log_start, facts.high_watermark, limit)
+        originals.append(Extent(partition, start, min(end, max(start, facts.end)), end))
+    destinations: list[Window] = []
+    copies: list[Extent] = []
+    for partition, offset in claim.destination:
+        facts = logs.destination.logs[partition].facts
+        destinations.append(window(offset, facts.log_start, facts.end, reach))
+        copies.append(Extent(partition, *extent(destinations[-1], facts.log_start, facts.end, limit)))
+    return Windows(tuple(sources), tuple(destinations), is_lossy), LogPair(tuple(originals), tuple(copies))
 
 
-def _until(window: Window, offset: int | None) -> Window:
-    """The same; what is at or after the offset serves as partner of other records only."""
-    return window if offset is None else window._replace(near=max(window.at, min(window.near, offset)))
-
-
-def _window(side: ClusterLogs, position: PartitionOffset, reach: int | None, *, hidden: bool) -> Window:
-    partition, offset = position
-    facts = side.logs[partition].facts
-    return window(offset, facts.log_start, facts.high_watermark if hidden else facts.end, reach)
-
-
-def _finding(case: ClaimCase, claim_counts: ClaimCounts, logs: _Edges) -> Finding:
+def _finding(case: ClaimCase, claim_counts: ClaimCounts, logs: _Edges, left_out: int) -> Finding:
+    """left_out: how many offsets were not read for want of Spark."""
     claim = case.claim
     copies = [logs.destination.logs[partition].facts for partition, _offset in claim.destination]
+    is_compacted = any(facts.compacted for facts in copies)
     found = finding(
         claim,
         claim_counts.counts,
         claim_counts.windows,
         _matched_by(case.match_on, claim_counts.headers, all(facts.log_append_time for facts in copies)),
-        is_compacted=any(facts.compacted for facts in copies),
+        is_compacted=is_compacted,
         opens=[logs.source.logs[partition].facts.open_from for partition, _offset in claim.source],
         starts=[facts.log_start for facts in copies],
     )
     if case.absent is not None and _is_unexamined(case.absent, claim_counts):
-        found = with_absent_flaw(found, case.absent, any(facts.compacted for facts in copies))
+        found = with_absent_flaw(found, case.absent, is_compacted)
     wrong = [
         Flaw(
             ProblemKind.BEYOND_END,
             f"offset {offset} of {partition} is after the {name}'s end {side.logs[partition].facts.high_watermark}",
         )
         for name, side, positions in (
-            ("source", logs.source, found.source),
-            ("destination", logs.destination, found.destination),
+            ("source", logs.source, claim.source),
+            ("destination", logs.destination, claim.destination),
         )
         for partition, offset in positions
         if offset > side.logs[partition].facts.high_watermark
     ]
-    if wrong:
-        found = dataclasses.replace(found, problems=(*wrong, *found.problems))
-    return _with_hidden(found, logs.destination)
+    # Copies that an open transaction hides from consumers are not read, and the offset may skip them.
+    offsets = zip(copies, claim.destination, strict=True)
+    hidden = sum(max(0, min(offset, facts.high_watermark) - facts.end) for facts, (_partition, offset) in offsets)
+    not_counted = []
+    if hidden:
+        not_counted.append(
+            f"{counted(hidden, 'offset')} before the group's were not read, because an open transaction at the destination "
+            "hides them; wait until it ends, and verify again"
+        )
+    if left_out > 0:
+        not_counted.append(
+            f"{counted(left_out, 'offset')} of both logs not read, because Spark is not installed here. To read all, install "
+            "Java 17 or newer and requirements-spark.txt"
+        )
+    if not (wrong or not_counted):
+        return found
+    return dataclasses.replace(
+        found,
+        complete=found.complete and not hidden,
+        problems=(*wrong, *found.problems),
+        notes=(*found.notes, *(Note(NoteKind.NOT_COUNTED, text) for text in not_counted)),
+    )
 
 
 def _is_unexamined(absent: Absent, claim_counts: ClaimCounts) -> bool:
@@ -393,18 +367,3 @@ def _matched_by(match_on: MatchOn, headers: bool, are_stamped: bool) -> tuple[st
     """headers: whether all copies have those of their records. are_stamped: whether they have times of brokers."""
     its_parts = (*match_on.covered, *(() if are_stamped else ("timestamp",)))
     return tuple(part for part in match_on.compared(headers).parts if part in its_parts)
-
-
-def _with_hidden(finding: Finding, destination_logs: ClusterLogs) -> Finding:
-    """Copies that an open transaction hides from consumers are not read, and the offset may skip them."""
-    hidden = 0
-    for partition, offset in finding.destination:
-        facts = destination_logs.logs[partition].facts
-        hidden += max(0, min(offset, facts.high_watermark) - facts.end)
-    if not hidden:
-        return finding
-    text = (
-        f"{counted(hidden, 'offset')} before the group's were not read, because an open transaction at the destination hides "
-        "them; wait until it ends, and verify again"
-    )
-    return dataclasses.replace(finding, complete=False, notes=(*finding.notes, Note(NoteKind.NOT_COUNTED, text)))

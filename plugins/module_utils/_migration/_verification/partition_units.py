@@ -163,10 +163,6 @@ def _read(connection: Connection, spans: _Spans, parts: tuple[str, ...], *, comm
     return dict(logs)
 
 
-_ByUnit = t.Mapping[int, t.Mapping[int, Windows]]  # by the number of the unit and by claim
-_Answers = dict[int, verify_job.PairCounts]
-
-
 def count_on_spark(
     spark: SparkSession,
     source: Connection,
@@ -175,58 +171,44 @@ def count_on_spark(
     parts: tuple[str, ...],
     reach: int | None,
 ) -> dict[int, ClaimCounts]:
-    """As count_in_process(). reach: how far the windows go; None for whole logs."""
+    """As count_in_process(). reach: how far the windows go; None for whole logs.
+
+    What cannot be said before all tasks have told where logs end is asked in a second step.
+    """
     read, layout = dealing.shared([unit.pair for unit in units])
     lossy = [number for number, unit in enumerate(units) if unit.is_lossy and unit.match_on.timestamp]
     of_read = dealing.layout_of(read, timestamps=True)
+    is_whole = [all(window.is_complete for window in unit.windows.values()) for unit in units]
+    step = None if all(is_whole) else max(1, (reach or 0) // _SAMPLE)
+    windows = [unit.windows for unit in units]
     with kept(dealing.read_contents(spark, source, destination, read, of_read, parts)) as frame:
         edges = seen_edges(frame, layout, lossy)
-
-        def ask(of: _ByUnit, known: t.Mapping[int, verify_job.PairCounts], sample: bool) -> _Answers:
-            step = max(1, (reach or 0) // _SAMPLE) if sample else None
-            asked = {
-                number: verify_job.PairClaims(
-                    units[number].match_on,
-                    windows,
-                    known[number].progress if number in known else ToolProgress.none(),
-                    step,
-                )
-                for number, windows in of.items()
-            }
-            return verify_job.count_claims(frame, layout, asked, edges) if asked else {}
-
-        return _asked_twice(units, ask)
-
-
-def _asked_twice(units: t.Sequence[PartitionUnit], ask: t.Callable[..., _Answers]) -> dict[int, ClaimCounts]:
-    """What cannot be said before all tasks have told where logs end is asked in a second step."""
-    whole: dict[int, dict[int, Windows]] = {}
-    cut: dict[int, dict[int, Windows]] = {}
-    for number, unit in enumerate(units):
-        (whole if all(window.is_complete for window in unit.windows.values()) else cut)[number] = unit.windows
-    # What is lacking is first taken for still to come, and nothing consumed for it.
-    answers = ask({**whole, **{number: {} for number in cut}}, {}, bool(cut))
-    again = {
-        number: windows
-        for number, windows in whole.items()
-        if any(counts.to_come for counts in answers[number].counts.values())
-        or any(_lags(window, answers[number].progress) for window in windows.values())
-    }
-    for number, windows in cut.items():
-        runs = pair_runs(answers[number].landmarks)
-        again[number] = {claim: aligned(window, runs) for claim, window in windows.items()}
-    later = ask(again, answers, False)
+        # What is lacking is first taken for still to come, and nothing consumed for it.
+        asked = {
+            number: verify_job.PairClaims(unit.match_on, windows[number] if whole else {}, ToolProgress.none(), step)
+            for number, (unit, whole) in enumerate(zip(units, is_whole, strict=True))
+        }
+        answers = verify_job.count_claims(frame, layout, asked, edges)
+        again = {}
+        for number, answer in answers.items():
+            if not is_whole[number]:
+                runs = pair_runs(answer.landmarks)
+                windows[number] = {claim: aligned(window, runs) for claim, window in windows[number].items()}
+            if not is_whole[number] or _may_lag(answer, windows[number].values()):
+                again[number] = verify_job.PairClaims(units[number].match_on, windows[number], answer.progress)
+        if again:
+            answers |= verify_job.count_claims(frame, layout, again, edges)
     return {
-        claim: ClaimCounts(
-            (later.get(number) or answers[number]).counts.get(claim, Counts()),
-            again.get(number, windows)[claim],
-            not answers[number].headers_changed,
-        )
-        for number, windows in {**whole, **cut}.items()
-        for claim in windows
+        claim: ClaimCounts(answer.counts.get(claim, Counts()), window, not answer.headers_changed)
+        for number, answer in answers.items()
+        for claim, window in windows[number].items()
     }
 
 
-def _lags(windows: Windows, progress: ToolProgress) -> bool:
-    """May consumed records be still to come?"""
-    return any(window.at > progress.reached.get(place, window.at) + 1 for place, window in enumerate(windows.source))
+def _may_lag(answer: verify_job.PairCounts, windows: t.Iterable[Windows]) -> bool:
+    """May records be still to come, unconsumed or consumed ones?"""
+    reached = answer.progress.reached
+    sources = [place for window in windows for place in enumerate(window.source)]
+    return any(counts.to_come for counts in answer.counts.values()) or any(
+        window.at > reached.get(place, window.at) + 1 for place, window in sources
+    )

@@ -9,8 +9,6 @@ import functools
 import itertools
 import typing as t
 
-from ..._matching.evidence import Span
-from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.notes import Note
 from ..._model.plan import Plan, PlanEntry
@@ -18,15 +16,25 @@ from ..._model.policies import OnAbsent
 from ..._model.problems import Problem, by_gravity, problems_of, tolerating_absent
 from ..._model.progress import Say, silent
 from ..._model.receipt import Key, Receipt
-from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, ProblemKind, Report
 from ..._model.spark import SparkOptions
 from ..._model.verdicts import Verdict
 from ..._records.range_reader import expect_ranges
 from ..._records.scanning import expect_scan
 from ..cluster_logs import ClusterLogs, expect_reading
-from .absent_records import absent_beside, unseen, with_absent_flaw
-from .anchor_records import anchors_of, by_parts, differing, flaws_of, found, read_spans, source_partition
+from .anchor_records import (
+    Spans,
+    absent_beside,
+    anchor_spans,
+    anchors_of,
+    by_parts,
+    differing,
+    flaws_of,
+    found,
+    read_spans,
+    unseen,
+    with_absent_flaw,
+)
 from .claimed_offsets import NONE_KEEPS, Claims, Policies, entries_to_compare
 from .comparison import findings
 
@@ -84,22 +92,10 @@ def records(
     tolerated = (ProblemKind.ABSENT,) if on_absent == OnAbsent.WARN else ()
     counted = findings(cases, source, destination, limit, spark, say, tolerated)
     every_finding = _tolerated([_with_flaws(each, flaws) for each in counted], on_absent)
-    right = [each for each in every_finding if not each.problems]
-    # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
-    seen = [each for each in right if each.compared or each.complete]
-    proved = sum(len(each.destination) for each in seen)
-    verified = Verified(
-        proved,
-        sum(each.without_records for each in claimed) + sum(len(each.destination) for each in right) - proved,
-        sum(each.compared for each in every_finding),
-        by_gravity(
-            [
-                *(problem for each in claimed for problem in each.problems),
-                *(problem for each in every_finding for problem in problems_of(each)),
-            ]
-        ),
-        _notes(every_finding),
-        sum(len(each.destination) for each in seen if not each.complete),
+    verified = _summed(
+        every_finding,
+        [problem for each in claimed for problem in each.problems],
+        sum(each.without_records for each in claimed),
         sum(each.requested for each in claimed),
     )
     remaining = iter(every_finding)
@@ -133,33 +129,44 @@ def anchors(
     looked_at = [entry for entry in entries if anchors_of(entry) or entry.absent]
     requested = sum(entry.verdict is Verdict.REQUESTED for entry in entries if not (anchors_of(entry) or entry.absent))
     every_finding = []
-    for alike, source_logs, destination_logs in by_parts(looked_at, source, destination):
-        at_once(
-            functools.partial(read_spans, source_logs, {span for entry in alike for span in _source_spans(entry)}),
-            functools.partial(
-                read_spans, destination_logs, {span for entry in alike for span in _destination_spans(entry)}
-            ),
-        )
+    for alike, source_logs, destination_logs in by_parts(looked_at, source, destination, _spans):
         read_spans(destination_logs, _gaps(alike, source_logs))
         for entry in alike:
-            compared = found(entry, destination_logs)
-            finding = _finding(entry, compared, flaws_of(entry, source_logs, destination_logs))
-            absent = absent_beside(entry, source_logs, destination_logs, is_consumed=entry.key in consumed)
-            every_finding.append(
-                with_absent_flaw(finding, absent, destination_logs.logs[entry.partition].facts.compacted)
+            finding = Finding(
+                entry.group,
+                tuple((at.partition, at.offset) for at in entry.source if at.offset is not None),
+                ((entry.partition, entry.offset or 0),),
+                compared=found(entry, destination_logs),
+                complete=False,
+                matched_by=entry.evidence.matched_by,
+                problems=tuple(flaws_of(entry, source_logs, destination_logs)),
             )
+            absent = absent_beside(entry, source_logs, destination_logs, is_consumed=entry.key in consumed)
+            is_compacted = destination_logs.logs[entry.partition].facts.compacted
+            every_finding.append(with_absent_flaw(finding, absent, is_compacted))
     every_finding = _tolerated(every_finding, on_absent)
-    right = [each for each in every_finding if not each.problems]
-    without_records = sum(not each.compared for each in right)
-    verified = Verified(
-        len(right) - without_records,
-        without_records + len(entries) - len(looked_at) - requested,
-        sum(each.compared for each in every_finding),
-        by_gravity([*problems, *(problem for each in every_finding for problem in problems_of(each))]),
-        _notes(every_finding),
-        requested=requested,
-    )
+    without_records = len(entries) - len(looked_at) - requested
+    verified = _summed(every_finding, problems, without_records, requested)._replace(incomplete=0)
     return verified, Report(plan.source_id, plan.destination_id, None, tuple(every_finding), method="anchors")
+
+
+def _summed(
+    findings: t.Sequence[Finding], problems: t.Sequence[Problem], without_records: int, requested: int
+) -> Verified:
+    """What the findings say together, besides these problems, and so many entries of which no record was to be read."""
+    right = [finding for finding in findings if not finding.problems]
+    # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
+    seen = [finding for finding in right if finding.compared or finding.complete]
+    verified = sum(len(finding.destination) for finding in seen)
+    return Verified(
+        verified,
+        without_records + sum(len(finding.destination) for finding in right) - verified,
+        sum(finding.compared for finding in findings),
+        by_gravity([*problems, *(problem for finding in findings for problem in problems_of(finding))]),
+        _in_order(Note(note.kind, f"{finding.name}: {note.text}") for finding in findings for note in finding.notes),
+        sum(len(finding.destination) for finding in seen if not finding.complete),
+        requested,
+    )
 
 
 def together(verified: t.Iterable[Verified]) -> Verified:
@@ -185,42 +192,22 @@ def _tolerated(findings: list[Finding], on_absent: OnAbsent) -> list[Finding]:
     return [tolerating_absent(finding) for finding in findings] if on_absent == OnAbsent.WARN else findings
 
 
-def _notes(findings: t.Iterable[Finding]) -> list[Note]:
-    return _in_order(Note(note.kind, f"{finding.name}: {note.text}") for finding in findings for note in finding.notes)
-
-
 def _in_order(notes: t.Iterable[Note]) -> list[Note]:
     """By what they are about, with which each of them begins."""
     return sorted(notes, key=lambda note: note.text)
 
 
-def _finding(entry: PlanEntry, compared: int, problems: t.Iterable[Flaw]) -> Finding:
-    return Finding(
-        entry.group,
-        tuple((at.partition, at.offset) for at in entry.source if at.offset is not None),
-        ((entry.partition, entry.offset or 0),),
-        compared=compared,
-        complete=False,
-        matched_by=entry.evidence.matched_by,
-        problems=tuple(problems),
-    )
-
-
-def _source_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
-    for at in anchors_of(entry):
-        yield source_partition(entry, at), (at.source, at.source + 1)
+def _spans(entry: PlanEntry) -> tuple[Spans, Spans]:
+    """What is read for an entry: the records beside its offset, and those that may be absent at the destination."""
+    originals, copies = anchor_spans(entry)
     if (spans := unseen(entry)) is not None:
-        yield entry.source[0].partition, spans[0]
-
-
-def _destination_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
-    for at in anchors_of(entry):
-        yield entry.partition, (at.destination, at.destination + 1)
+        originals.add((entry.source[0].partition, spans[0]))
     if entry.absent:
-        yield entry.partition, (0, 0)  # the edges and settings of the log alone
+        copies.add((entry.partition, (0, 0)))  # the edges and settings of the log alone
+    return originals, copies
 
 
-def _gaps(entries: t.Iterable[PlanEntry], source_logs: ClusterLogs) -> set[tuple[TopicPartition, Span]]:
+def _gaps(entries: t.Iterable[PlanEntry], source_logs: ClusterLogs) -> Spans:
     """What to read at the destination where the source has records that may be absent there: mostly nothing."""
     return {
         (entry.partition, spans[1])

@@ -20,7 +20,7 @@ class Logs:
         self.logs = {ORDERS: Log(facts)}
 
     def read(self, spans):
-        for start, end in spans.get(ORDERS, ()):
+        for _partition, (start, end) in spans:
             self.asked.append((start, end))
             self.logs[ORDERS].add(
                 (start, end), [Record(at, at, b"a", b"a") for at in self.offsets if start <= at < end]

@@ -26,7 +26,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import (
     by_records,
     settling,
-    waiting,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
@@ -72,7 +71,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., PlanEntry]:
     """``planned(brokers, committed, ...)``: the entry; it fails where the plan does not end. Every second passes at once."""
     clock = itertools.count()
     time = types.SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _seconds: None)
-    monkeypatch.setattr(waiting, "time", time)
+    monkeypatch.setattr(settling, "time", time)
     want = LogReader.want
     steps = [0]
 
@@ -215,14 +214,14 @@ class TestReading:
         return logs
 
     def test_what_is_left_is_read(self, source: ClusterLogs) -> None:
-        source.read({ORDERS: [(0, 15), (14, 30)]})
+        source.read([(ORDERS, (0, 15)), (ORDERS, (14, 30))])
         log = source.logs[ORDERS]
         assert (log.facts, log.read) == (LogFacts(12, 20, 30), [(12, 30)])
         assert [each.offset for each in log.records] == list(range(12, 30))
 
     def test_nothing_is_read_twice(self, source: ClusterLogs) -> None:
-        source.read({ORDERS: [(15, 30)]})
-        source.read({ORDERS: [(12, 30)]})
+        source.read([(ORDERS, (15, 30))])
+        source.read([(ORDERS, (12, 30))])
         assert source.records_read == 18
 
     def test_a_log_that_has_lost_its_end_is_an_error(
@@ -231,7 +230,7 @@ class TestReading:
         fault = lost(SOURCE, ORDERS, "offset 29 is not in the log")
         monkeypatch.setattr(Expiring, "read", mock.Mock(side_effect=fault))
         with pytest.raises(LogChanged, match="offset 29"):
-            source.read({ORDERS: [(25, 30)]})
+            source.read([(ORDERS, (25, 30))])
 
 
 class TestLookUps:
@@ -327,7 +326,8 @@ class TestAGuard:
         sides = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
         for logs in sides:
             logs.learn([ORDERS])
-        return settling.answer_all(self.CASES, *sides, Policy(), rule, settling.internal_error)
+        given = StrategyInput({}, [], *sides, {}, {}, {}, None, TranslateOptions(), pytest.fail, silent)
+        return settling.answer_all(self.CASES, given, rule, settling.internal_error)
 
     def test_a_fault_of_the_rule_blocks_its_own_partition_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def rule(key: str, question: Question) -> Decision | Need:

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import new_records, waiting
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import new_records, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.new_records import with_new_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, PARTS, MatchOn
@@ -38,7 +38,7 @@ class Logs:
         self.logs.setdefault(self.partition, Log(facts)).learn(facts)
 
     def read(self, spans):
-        for span in spans.get(self.partition, ()):
+        for _partition, span in spans:
             for start, end in self.logs[self.partition].unread(*span):
                 self.logs[self.partition].add((start, end), [self._record(at) for at in range(start, end)])
 
@@ -142,7 +142,7 @@ def test_what_is_not_counted_blocks_and_is_left_only_on_demand(monkeypatch):
 
 
 def test_a_replication_tool_has_time_to_bring_them(monkeypatch):
-    monkeypatch.setattr(waiting, "PAUSE", 0)
+    monkeypatch.setattr(settling, "PAUSE", 0)
     entry = exact(1, 1)
     old = Logs(OLD, "ab", more=["", "c", "d"])
     assert settled("abcd", old, entry, wait=60) == entry

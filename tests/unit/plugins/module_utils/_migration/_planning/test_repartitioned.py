@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_
     Lag,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import waiting
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     StrategyInput,
     TranslateOptions,
@@ -63,17 +63,16 @@ class Side:
                 facts, log_start=self.starts_later.get(partition, facts.log_start)
             )
 
-    def read(self, spans: t.Mapping[TopicPartition, t.Collection[tuple[int, int]]]) -> None:
+    def read(self, spans: t.Iterable[tuple[TopicPartition, tuple[int, int]]]) -> None:
         """All these offsets have a record; its time is its offset but for those that are younger."""
-        for partition, each in spans.items():
-            for start, end in each:
-                self.logs[partition].add(
-                    (start, end), [Record(at, self.younger.get(at, at), FULL, BARE, False) for at in range(start, end)]
-                )
+        for partition, (start, end) in spans:
+            self.logs[partition].add(
+                (start, end), [Record(at, self.younger.get(at, at), FULL, BARE, False) for at in range(start, end)]
+            )
 
-    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
-        for partition, each in times.items():
-            self.logs[partition].lookups.update((time, 5) for time in each)
+    def look_up(self, times: t.Iterable[tuple[TopicPartition, int]]) -> None:
+        for partition, time in times:
+            self.logs[partition].lookups[time] = 5
 
 
 class Spark:
@@ -114,7 +113,7 @@ def told(*lags: Lag, before: Copy | None = None, after: Copy | None = None, unkn
 def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
     its = Spark()
     monkeypatch.setattr(use_case, "counting", its.counting)
-    monkeypatch.setattr(waiting, "PAUSE", 0)
+    monkeypatch.setattr(settling, "PAUSE", 0)
     return its
 
 

@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, waiting
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     TranslateOptions,
@@ -220,7 +220,7 @@ def test_only_what_match_on_names_is_compared(world):
         record(each.offset, timestamp=1) for each in world.records["destination cluster"]
     ]
     assert planned().entries[0].verdict is Verdict.BLOCKED
-    entry = planned(match_on=MatchOn.of(["key", "value"])).entries[0]
+    entry = planned(match_on=MatchOn.of(["key", "value"]), policy=Policy(with_timestamp=False)).entries[0]
     assert (entry.verdict, entry.evidence.matched_by) == (Verdict.EXACT, ("key", "value"))
 
 
@@ -246,7 +246,7 @@ def test_kept_offsets_that_are_still_to_come_are_waited_for(mirrored_log, monkey
     assert (entry.verdict, entry.reason, entry.lossless) == (Verdict.BLOCKED, Reason.DESTINATION_LAGS, 119)
     assert f"the last consumed record, source offset {last}, is not at the destination" in entry.detail
     arrives = mock.Mock(side_effect=lambda _s: mirrored_log.records.update({"destination cluster": whole}))
-    monkeypatch.setattr(waiting.time, "sleep", arrives)
+    monkeypatch.setattr(settling.time, "sleep", arrives)
     (entry,) = planned(offset=committed, wait_for_replication=60).entries
     assert (entry.verdict, entry.offset) == (Verdict.EXACT, committed)
     arrives.assert_called_once()
@@ -650,7 +650,7 @@ def test_a_promotion_that_is_done_or_does_not_fit_predicts_nothing(world, change
 @pytest.mark.parametrize("strategy", [Strategy.RECORDS, Strategy.IDENTICAL])
 def test_nobody_waits_for_copies_in_a_topic_that_does_not_exist(world, monkeypatch, strategy):
     world.counts["destination cluster"] = 0
-    monkeypatch.setattr(waiting.time, "sleep", lambda _seconds: pytest.fail("it waits"))
+    monkeypatch.setattr(settling.time, "sleep", lambda _seconds: pytest.fail("it waits"))
     options = {"strategy": strategy, "wait_for_replication": 60, "promotion": promotes(None, 1)}
     assert planned(**options).entries[0].reason is Reason.DESTINATION_LAGS
 
