@@ -96,11 +96,13 @@ def flaws_of(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: Clust
         what = f"offset {skipped.destination}, the copy of the first unconsumed record, is before the offset {entry.offset}"
         yield Flaw(ProblemKind.SKIPPED, f"{what}: the group would skip it")
     for at in anchors_of(entry):
-        original = _record(source_logs, source_partition(entry, at), at.source)
-        copy = _record(destination_logs, entry.partition, at.destination)
-        # What has expired since the plan was made cannot be read again; its fingerprint stands in the plan.
-        for side, record in (("source", original), ("destination", copy)):
-            offset = at.source if side == "source" else at.destination
+        sides = (
+            ("source", source_logs, source_partition(entry, at), at.source),
+            ("destination", destination_logs, entry.partition, at.destination),
+        )
+        for side, logs, partition, offset in sides:
+            record = _record(logs, partition, offset)
+            # What has expired since the plan was made cannot be read again; its fingerprint stands in the plan.
             if record is not None and record.fingerprint.hex() != at.fingerprint:
                 why = f"the {side}'s record at {offset} is not the one that was matched"
                 yield Flaw(ProblemKind.RECORD_DIFFERS, why)

@@ -148,12 +148,19 @@ def of_plan(
     chosen: of these entries instead. policies: see entries_to_prove().
     """
     entries, problems, _consumed = entries_to_compare(plan, receipt, source, destination, chosen, policies)
-    existing = _existing(entries, destination)
-    entries, without_records, requested = existing, len(entries) - len(existing), 0
+    # What is predicted of partitions that do not exist yet cannot be compared with records.
+    predicted = {entry.partition.topic for entry in entries if entry.predicted}
+    counts = topics.partition_counts(destination, predicted) if predicted else {}
+    existing = [
+        entry
+        for entry in entries
+        if not entry.predicted or entry.partition.partition < counts.get(entry.partition.topic, 0)
+    ]
+    without_records, requested = len(entries) - len(existing), 0
     notes: list[Note] = []
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
     # Entries that several partitions were merged into have the same positions, and are proved together.
-    together = values_by_key(((entry.group, entry.source), entry) for entry in entries)
+    together = values_by_key(((entry.group, entry.source), entry) for entry in existing)
     for what, alike in list(together.items()):
         asked_for = alike[0].verdict is Verdict.REQUESTED or all(at.offset is None for at in alike[0].source)
         if asked_for:
@@ -188,17 +195,6 @@ def _is_identified(entry: PlanEntry, plan: Plan) -> bool:
     return at_destination.get(entry.partition.topic) is not None and all(
         at_source.get(at.partition.topic) is not None for at in entry.source
     )
-
-
-def _existing(entries: list[PlanEntry], destination: Connection) -> list[PlanEntry]:
-    """The entries on partitions that exist: what is predicted of others cannot be compared with records."""
-    predicted = {entry.partition.topic for entry in entries if entry.predicted}
-    counts = topics.partition_counts(destination, predicted) if predicted else {}
-    return [
-        entry
-        for entry in entries
-        if not entry.predicted or entry.partition.partition < counts.get(entry.partition.topic, 0)
-    ]
 
 
 def of_commits(
