@@ -85,9 +85,7 @@ def entries_to_compare(
     return ToProve([entry for entry in entries if entry.key not in changed], problems, consumed)
 
 
-def entries_to_prove(
-    plan: Plan, receipt: Receipt | None, destination: Connection, policies: Policies = NONE_KEEPS
-) -> ToProve:
+def entries_to_prove(plan: Plan, receipt: Receipt | None, destination: Connection, policies: Policies) -> ToProve:
     """The entries that the destination's groups were set to, and a problem for each that they have left since.
 
     policies: with keep, a commit has left alone what has moved so, and that is no problem.
@@ -102,13 +100,14 @@ def entries_to_prove(
     entries: list[PlanEntry] = []
     problems: list[Problem] = []
     consumed: set[Key] = set()
+    one_cluster = plan.is_within_one_cluster  # compares identities: once, not for each of many entries
     for entry in wanted:
         reading, ours = readings[entry.group], written.get(entry.key)
         now = reading.offsets.get(entry.partition)
         if ours is not None and ours.written != entry.target:
             ours = None  # of another plan: what a policy has left alone since
         # As for the commit: nothing but a consumer moves a group that was reset inside its cluster.
-        is_reset = plan.is_within_one_cluster and entry.is_reset
+        is_reset = one_cluster and entry.is_reset
         if same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading, is_consumed=is_reset)):
             entries.append(entry)
             if now is not None and now.offset > (entry.offset or 0):
