@@ -122,19 +122,6 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
     abandoned = _abandoned(group, view)
     if abandoned:
         yield Risk(RiskKind.GROUP_ABANDONED, abandoned, name)
-    yield from _lost_records(group, view)
-    for topic, lengths in view.uncommitted(group).items():
-        if sum(lengths):
-            detail = (
-                f"It has no committed offset on {counted(len(lengths), 'partition')}, with {counted(sum(lengths), 'offset')} "
-                "that auto.offset.reset=latest would skip."
-            )
-            yield Risk(RiskKind.PARTITIONS_UNCOMMITTED, detail, name, topic)
-
-
-def _lost_records(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
-    """What retention has taken from the group, and what it is about to take."""
-    name = group.reading.group
     for topic, count in _by_topic(group.expired):
         yield Risk(RiskKind.RECORDS_EXPIRED, f"{counted(count, 'unconsumed offset')} expired.", name, topic)
     doomed = {at: view.older(group, at, view.deleted_before(at.topic)) for at in group.next_offsets}
@@ -142,6 +129,13 @@ def _lost_records(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
         retention = view.topics.settings[topic].retention_ms
         detail = f"{counted(count, 'unconsumed offset')} will be deleted soon: retention.ms is {retention}."
         yield Risk(RiskKind.RETENTION_STRIKES, detail, name, topic)
+    for topic, lengths in view.uncommitted(group).items():
+        if sum(lengths):
+            detail = (
+                f"It has no committed offset on {counted(len(lengths), 'partition')}, with {counted(sum(lengths), 'offset')} "
+                "that auto.offset.reset=latest would skip."
+            )
+            yield Risk(RiskKind.PARTITIONS_UNCOMMITTED, detail, name, topic)
 
 
 def _by_topic(numbers: t.Mapping[TopicPartition, int]) -> list[tuple[str, int]]:

@@ -19,7 +19,7 @@ from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnOutOfRange
 from ..._model.receipt import Key, Receipt, ReceiptEntry
-from ..._model.records import TopicPartition
+from ..._model.records import TopicPartition, every_partition
 from ..._model.reset_rules import ResetRule, ResetTo, first_fit
 from ..._model.selection import Selected, Selection, all_topics, looks_like_pattern, matches, name_hint
 from ..._model.snapshot import Snapshot, SnapshotEntry
@@ -166,8 +166,7 @@ def _wanted(
         consumed = {partition.topic for partition in reading.offsets} & set(chosen[name].names)
         named = {*selection.topics} if name in selection.named_groups else set()
         partitions = {partition for partition in reading.offsets if partition.topic in consumed}
-        for topic in consumed | named:
-            partitions |= {TopicPartition(topic, number) for number in range(counts.get(topic, 0))}
+        partitions |= {*every_partition({topic: counts.get(topic, 0) for topic in consumed | named})}
         wanted |= {(name, partition): partition.topic in named for partition in sorted(partitions)}
     return wanted
 

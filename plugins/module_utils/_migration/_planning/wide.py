@@ -121,28 +121,26 @@ class _Wide:
         by_key = dict(zip(numbers, tails, strict=True))
         oldest = [(cases[key].destination, tail.oldest) for key, tail in by_key.items()]
         self.given.destination.look_up([(partition, time) for partition, time in oldest if time is not None])
-        proved: dict[_Key, Decision] = {}
-        for key, tail in by_key.items():
-            certificate = self._certificate(cases[key], decisions[key], tail)
-            if certificate is not None:
-                proved[key] = self._certified(cases[key], decisions[key], certificate, tail)
-        return proved
+        proved = {key: self._proved(cases[key], decisions[key], tail) for key, tail in by_key.items()}
+        return {key: decision for key, decision in proved.items() if decision is not None}
 
-    def _certificate(self, case: Case, decision: Decision, tail: Tail) -> FromTheEnd | None:
-        """What the tail proves, as certify.py proves it by what it reads; None where it does not."""
-        follows = self._follows_the_last_consumed(case, decision)
+    def _proved(self, case: Case, decision: Decision, tail: Tail) -> Decision | None:
+        """The exact decision, with the absent records that the tail shows: all that is unconsumed was read for it.
+
+        None where the tail does not prove it, as certify.py proves it by what it reads.
+        """
+        log, copies = self.given.source.logs[case.source], self.given.destination.logs[case.destination]
+        policy, offset, are_not_before = self.given.options.policy, decision.offset or 0, tail.oldest is None
+        if tail.oldest is not None and self._follows_the_last_consumed(case, decision):
+            # Does a time look-up say that no missing record stands before the offset? Then the tool has kept times.
+            first = copies.first_at(tail.oldest)
+            are_not_before = policy.with_timestamp and (first is None or first >= offset)
         arrived = has_arrived(None, tail.distinct)
-        are_not_before = tail.oldest is None or (follows and self._is_not_before(case, decision, tail.oldest))
         if tail.others or not arrived or not are_not_before:
             return None
-        return FromTheEnd(tail.unconsumed, tail.missing, are_not_before, arrived, repeated=tail.others)
-
-    def _certified(self, case: Case, decision: Decision, certificate: FromTheEnd, tail: Tail) -> Decision:
-        """The exact decision, with the absent records that the tail shows: all that is unconsumed was read for it."""
-        log, copies = self.given.source.logs[case.source], self.given.destination.logs[case.destination]
         certified = Decision.exact(
-            certificate,
-            decision.offset or 0,
+            FromTheEnd(tail.unconsumed, tail.missing, are_not_before, arrived, repeated=tail.others),
+            offset,
             before=decision.before,
             after=decision.after,
             matched_by=decision.matched_by,
@@ -151,13 +149,7 @@ class _Wide:
         )
         # A compacted log lacks older records of its keys as it should.
         absent = None if copies.facts.compacted else _absent_of(tail, log.facts.open_from)
-        question = Question(case.committed, log, copies, self.given.options.policy)
-        return noting_absent(Reader(question), certified, absent)
-
-    def _is_not_before(self, case: Case, decision: Decision, oldest: int) -> bool:
-        """Does a time look-up say that no missing record stands before the offset? The tool has kept times."""
-        offset = self.given.destination.logs[case.destination].first_at(oldest)
-        return self.given.options.policy.with_timestamp and (offset is None or offset >= (decision.offset or 0))
+        return noting_absent(Reader(Question(case.committed, log, copies, policy)), certified, absent)
 
     def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
         """Is the record before the offset the last consumed one?"""
