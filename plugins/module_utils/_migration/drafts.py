@@ -105,8 +105,7 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
             known = sources.setdefault(become, {})
             known.setdefault(topic, group)
             for other, its_group in known.items():
-                if not _may_share(mapping, on_conflict, (its_group, other), (group, topic)):
-                    raise _two_sources((its_group, other), (group, topic), become)
+                _check_sources(mapping, on_conflict, (its_group, other), (group, topic), become)
     topics = {topic: mapping.topic(topic) for _group, topic in names}
     return [
         Draft(name, TopicPartition(topics[source.topic], source.partition), group, source, committed)
@@ -146,22 +145,22 @@ def _blocked_by_transaction(entry: PlanEntry, transaction: OpenTransaction) -> P
     )
 
 
-def _may_share(mapping: Mapping, on_conflict: OnConflict, one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """May two sources, each a group and a topic, become one destination?"""
+def _check_sources(
+    mapping: Mapping, on_conflict: OnConflict, one: tuple[str, str], other: tuple[str, str], become: tuple[str, str]
+) -> None:
+    """Raise InvalidInput unless two sources, each a group and a topic, may become one destination."""
     if one == other:
-        return True
+        return
     repartitioned = [mapping.is_repartitioned(topic) for _group, topic in (one, other)]
     if one[1] == other[1]:
-        return on_conflict != OnConflict.FAIL and not any(repartitioned)
-    return all(repartitioned)
-
-
-def _two_sources(one: tuple[str, str], other: tuple[str, str], become: tuple[str, str]) -> InvalidInput:
-    if one[1] == other[1]:
+        if on_conflict != OnConflict.FAIL and not any(repartitioned):
+            return
         merge = ("on_conflict", f"set {option_name('on_conflict')} to lowest or highest to merge the groups")
     else:
+        if all(repartitioned):
+            return
         merge = ("repartitioned", f"name both topics in {option_name('repartitioned')} to merge them")
-    return InvalidInput(
+    raise InvalidInput(
         f"two sources map to one destination: {' '.join(one)} and {' '.join(other)} both become {' '.join(become)}",
         remedy=ways(
             ("topic_map", f"correct {option_name('topic_map')}"),

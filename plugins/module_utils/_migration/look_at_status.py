@@ -131,19 +131,14 @@ def _check_clusters(
             check_same(name, identity, cluster, connection, f"{correct_clusters()}; or leave its directory out")
             if connection is destination:
                 recreated |= identity.traits.recreated(cluster.traits)
-    return silent, _recreated_note(recreated)
-
-
-def _recreated_note(recreated: t.Mapping[str, str]) -> list[Note]:
-    """recreated: topics of the destination, and how that shows."""
     if not recreated:
-        return []
+        return silent, []
     shown = [f"{visible_name(name)} ({how})" for name, how in sorted(recreated.items())]
     text = (
         "These topics were deleted and created again at the destination since the migration was planned or committed. Brokers "
         f"remove the committed offsets of a deleted topic: {first_of(shown)}."
     )
-    return [Note(NoteKind.TOPIC_RECREATED, text)]
+    return silent, [Note(NoteKind.TOPIC_RECREATED, text)]
 
 
 def _identity(source: Connection, names: t.Collection[str]) -> ClusterIdentity | Note:

@@ -153,7 +153,10 @@ def take(
     for patterns that match nothing, GroupBusy where on_active_group says so.
     """
     selection.check()
-    gone = _gone(removed, connection)
+    gone: t.Mapping[str, GroupReading] = {}
+    if removed is not None:  # Refused for a file of another cluster
+        check_cluster("file of removed groups", removed.identity, connection, keeps_rollback())
+        gone = removed.readings()
 
     def look(names: t.Sequence[str]) -> tuple[quiet.Seen, dict[str, str]]:
         readings, without_offsets = selected_groups.read_selected(
@@ -286,14 +289,6 @@ def _snapshot(
             if partition.topic in topics[name].names
         ),
     )
-
-
-def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupReading]:
-    """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
-    if removed is None:
-        return {}
-    check_cluster("file of removed groups", removed.identity, connection, keeps_rollback())
-    return removed.readings()
 
 
 def check_snapshot_cluster(
