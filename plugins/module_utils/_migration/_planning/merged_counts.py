@@ -169,19 +169,11 @@ def _pair(merged: Merged, source: ClusterLogs, destination: ClusterLogs) -> LogP
 
 
 def missing_records(positions: t.Sequence[Position], count: GroupCount) -> Missing | None:
-    """What is still to come of partitions with a commit; for the others, see assumed_to_come()."""
+    """What is still to come of partitions with a commit; for the others, see found_in()."""
     lags = [lag for lag in count.not_arrived if positions[lag.source].committed is not None]
     if not lags:
         return None
     return Missing(sum(lag.records for lag in lags), positions[lags[0].source].partition, lags[0].source_offset)
-
-
-def assumed_to_come(positions: t.Sequence[Position], count: GroupCount) -> int:
-    """How many records are still to come that count as consumed, although the group has not committed their partition.
-
-    Nobody waits for them: they are consumed by on_uncommitted alone, and the group reads them when they come.
-    """
-    return sum(lag.records for lag in count.not_arrived if positions[lag.source].committed is None)
 
 
 def read_around(
@@ -210,7 +202,10 @@ def read_around(
 def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, policy: Policy) -> PartitionCount:
     """What is known of a destination partition, given by its number; see read_around()."""
     answer = counts.answers[number]
-    answer = answer._replace(to_come=answer.to_come + assumed_to_come(sources.positions, counts))
+    # Consumed by on_uncommitted alone, because the group has not committed their partition. Nobody waits for these records: the
+    # group reads them when they come.
+    assumed = sum(lag.records for lag in counts.not_arrived if sources.positions[lag.source].committed is None)
+    answer = answer._replace(to_come=answer.to_come + assumed)
     span, between, unread = gap(sources, answer), Between(False, False), False
     if span is not None:
         unread = span[1] - span[0] > policy.budget
