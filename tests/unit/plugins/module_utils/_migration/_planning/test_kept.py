@@ -113,6 +113,8 @@ def test_each_difference_of_offsets_has_to_go_on(monkeypatch):
     later = Draft("audit", THERE, "audit", HERE, CommittedOffset(50))
     its = Evidence(Copied(49, 64, "c"), Copied(50, 65, "d"), PARTS, CertificateName.FROM_THE_END)
     again = later.entry(Verdict.EXACT, 65, repeats=0, evidence=its)
-    monkeypatch.setattr(kept, "answer_all", lambda cases, *_rest, **_options: {run: run[-1] == 49 - 64 for run in cases})
+    monkeypatch.setattr(
+        kept, "answer_all", lambda cases, *_rest, **_options: {run: run[-1] == 49 - 64 for run in cases}
+    )
     found, _moved = kept.part_kept(given([EXACT, again], [DRAFT, later]))
     assert found == {again.key: again}
