@@ -92,9 +92,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     before = {partition: stored.offsets.get(partition) for partition in offsets}
     known, receipt = receipt, receipt.confirmed(stored.offsets)
     after = _after(task.on_rewind, offsets, stored.offsets, receipt)
-    changes = {
-        partition: offset for partition, offset in after.items() if offset is not None and before[partition] != offset
-    }
+    changes = {at: offset for at, offset in after.items() if offset is not None and before[at] != offset}
     _check(task, changes, notes)
     done = HandoverOutcome(before, after, len(changes), stored.misplaced, tuple(notes))
     if save is not None and (changes or stored.misplaced):
@@ -105,14 +103,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
         )
         save(prepared)
         store.write(changes, stored.misplaced)
-        now = check_read_back(store, changes)
-        save(
-            prepared.merged(
-                entry._replace(after=now.get(entry.partition))
-                for entry in prepared.entries
-                if entry.partition in changes
-            )
-        )
+        save(prepared.confirmed(check_read_back(store, changes)))
     elif save is not None and receipt != known:
         save(receipt)
     return done
@@ -269,22 +260,11 @@ def _after(
     )
 
 
-def _check(task: Handover, changes: Offsets, notes: list[Note]) -> None:
-    """Raise Refused that lists all positions after which MirrorMaker 2 would not go on."""
-    problems = _problems(task, changes, notes)
-    if problems:
-        raise Refused(
-            f"{counted(len(problems), 'position')} cannot be continued: {'; '.join(problems[:10])}"
-            + (f"; and {len(problems) - 10} more" if problems[10:] else ""),
-            remedy=f"correct what the message lists, or leave topics out with {option_name('exclude_topic_patterns')}",
-            kind=FailureKind.POSITIONS_UNCLEAR,
-        )
+def _check(task: Handover, offsets: Offsets, notes: list[Note]) -> None:
+    """Raise Refused that lists all positions after which MirrorMaker 2 would not go on.
 
-
-def _problems(task: Handover, offsets: Offsets, notes: list[Note]) -> list[str]:
-    """MirrorMaker 2 begins at the start of the log, without a word, where a position is out of range, and trusts any other.
-
-    After the end, that copies everything again. Before the start, it is all that can be done, and notes says so.
+    It begins at the start of the log, without a word, where a position is out of range, and trusts any other. After the end,
+    that copies everything again. Before the start, it is all that can be done, and notes says so.
     """
     policy = task.policy
     source_counts = topics.partition_counts(task.source, {partition.topic for partition in offsets})
@@ -323,4 +303,9 @@ def _problems(task: Handover, offsets: Offsets, notes: list[Note]) -> list[str]:
             "at the start of the log. Records among them that were not copied are lost."
         )
         notes.append(Note(NoteKind.RECORDS_EXPIRED, text))
-    return sorted(lines)
+    if lines:
+        raise Refused(
+            f"{counted(len(lines), 'position')} cannot be continued: {first_of(sorted(lines), 10, between='; ')}",
+            remedy=f"correct what the message lists, or leave topics out with {option_name('exclude_topic_patterns')}",
+            kind=FailureKind.POSITIONS_UNCLEAR,
+        )

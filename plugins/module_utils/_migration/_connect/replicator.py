@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import typing as t
 
 from ..._control import groups
 from ..._model import connect_offsets
@@ -43,13 +42,6 @@ class Replicator:
     worker_groups: tuple[str, ...] = ()
 
 
-class Stored(t.NamedTuple):
-    """offsets: of the last record that was copied, by the source's partition. unknown: how many keys are of no connector."""
-
-    offsets: Offsets
-    unknown: int
-
-
 def stopped_at(source: Connection, replicator: Replicator, selection: Selection, notes: list[Note]) -> Offsets:
     """The last record that was copied, by the source's partition, whatever its topic; notes gets what the user should know.
 
@@ -67,26 +59,14 @@ def stopped_at(source: Connection, replicator: Replicator, selection: Selection,
                 remedy="correct group, or take what is stored (position: stored)",
             )
         return of_group
-    stored = stored_by(replicator.connection, replicator.topic, replicator.connector)
-    if stored.unknown:
-        notes.append(Note(NoteKind.KEYS_UNKNOWN, f"{stored.unknown} keys in {replicator.topic} are of no connector."))
+    stored, unknown = stored_by(replicator.connection, replicator.topic, replicator.connector)
+    if unknown:
+        notes.append(Note(NoteKind.KEYS_UNKNOWN, f"{unknown} keys in {replicator.topic} are of no connector."))
     if replicator.position == "agree" and not of_group:
         text = f"Group {replicator.group} has committed nothing at the source, so nothing was compared with it."
         notes.append(Note(NoteKind.NOT_COMPARED, text))
-    if of_group:
-        _compare(source, replicator, selection, stored.offsets, of_group, notes)
-    return stored.offsets
-
-
-def _compare(
-    source: Connection,
-    replicator: Replicator,
-    selection: Selection,
-    stored: Offsets,
-    of_group: Offsets,
-    notes: list[Note],
-) -> None:
-    """Raise Refused where the group has another position on a selected topic; notes gets where it has none."""
+    if not of_group:
+        return stored
     chosen = selection.select_topics({partition.topic for partition in (*stored, *of_group)}).names
     partitions = sorted(partition for partition in {*stored, *of_group} if partition.topic in chosen)
     differs = [each for each in partitions if each in of_group and of_group[each] != stored.get(each)]
@@ -108,10 +88,14 @@ def _compare(
             "compared with nothing."
         )
         notes.append(Note(NoteKind.NOT_COMPARED, text))
+    return stored
 
 
-def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
-    """What a connector of this name has stored. Raises Refused for a record of its that tells no position plainly."""
+def stored_by(connection: Connection, topic: str, connector: str) -> tuple[Offsets, int]:
+    """What a connector of this name has stored, and how many keys are of no connector.
+
+    Raises Refused for a record of its that tells no position plainly.
+    """
     stored_at: dict[TopicPartition, list[tuple[StoredRecord, int]]] = collections.defaultdict(list)
     others: set[str] = set()
     unknown = 0
@@ -151,7 +135,7 @@ def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
             why=holds,
             remedy="correct the connector's name or the topic",
         )
-    return Stored({partition: candidates[0][1] for partition, candidates in stored_at.items()}, unknown)
+    return {partition: candidates[0][1] for partition, candidates in stored_at.items()}, unknown
 
 
 def consumed_by(source: Connection, group: str) -> Offsets:
