@@ -234,10 +234,10 @@ import typing as t
 
 from ..module_utils._migration import list_groups as use_case
 from ..module_utils._migration.assess_groups import AssessOptions
-from ..module_utils._migration.selected_groups import seen_on
 from ..module_utils._model import group_overview, waves
 from ..module_utils._model.group_overview import GroupOverview
 from ..module_utils._model.notes import excluded
+from ..module_utils._model.selection import seen_on
 from ..module_utils._module import options
 from ..module_utils._module.assessment_results import group_part, registry, workers, write_part
 from ..module_utils._module.frame import Module

@@ -18,7 +18,7 @@ from .._model.group_state import GroupReading
 from .._model.notes import Note
 from .._model.option_names import option_name
 from .._model.records import TopicPartition
-from .._model.selection import Selection, name_hint
+from .._model.selection import Selection, name_hint, seen_on
 from .._model.visible_text import names_text
 from . import selected_groups
 from .quiet import group_members
@@ -78,7 +78,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     ]
     overviews.sort(key=lambda group: (-(group.lag.offsets if group.lag else 0), group.reading.group))
     denied = sorted(set(selected.names) - set(readings))
-    unused = selection.unused("groups", listed, selected_groups.seen_on(connection))
+    unused = selection.unused("groups", listed, seen_on(connection))
     return GroupOverviews(overviews, selected.left_out, tuple(denied), unused, listed)
 
 

@@ -19,7 +19,7 @@ from .._model.known_names import STREAMS_TOPICS, known
 from .._model.notes import Note
 from .._model.option_names import option_name
 from .._model.policies import OnBlocked
-from .._model.selection import Selected, Selection, all_topics, name_hint, unused_cause
+from .._model.selection import Selected, Selection, all_topics, name_hint, seen_on, unused_cause
 from .._model.visible_text import names_text
 from . import quiet
 
@@ -135,11 +135,6 @@ def unused_topic_patterns(
     if not selection.unused("topics", topics, ""):
         return []
     return selection.unused("topics", {*topics, *list_topics(connection)}, seen_on(connection))
-
-
-def seen_on(cluster: Connection | str) -> str:
-    """For Selection.unused(): what a cluster shows."""
-    return f"that this user may describe on {cluster}"
 
 
 def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) -> None:

@@ -117,6 +117,11 @@ class Selection:
         return [Note(NoteKind.RULE_UNUSED, text)]
 
 
+def seen_on(cluster: object) -> str:
+    """For Selection.unused(): what a cluster shows."""
+    return f"that this user may describe on {cluster}"
+
+
 def faults_of_names(option: str, names: t.Sequence[str]) -> t.Iterator[InvalidInput]:
     """Names that are empty, or that are there twice."""
     for number, name in enumerate(names, 1):

@@ -96,6 +96,10 @@ class TopicPlan:
         """Is there anything to write?"""
         return any(topic.changes for topic in self.topics) or any(acl.action != EXTRA for acl in self.acls)
 
+    def acls_that(self, action: str) -> list[Acl]:
+        """The ACLs of which this becomes."""
+        return [change.acl for change in self.acls if change.action == action]
+
 
 def to_json(plan: TopicPlan) -> str:
     """The text of a file of topics."""

@@ -148,10 +148,10 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
             receipt, acls={acl: before for acl, before in receipt.acls.items() if acl not in stays}
         )
         undone = undo.plan_undo(destination, goes, module.params["remove_created"])
-        changed = undone.changes or undone.receipt != goes
+        changed = undone.plan.changes or undone.receipt != goes
         if changed and not module.check_mode:
             save = _saving(path)
-            undone = undo.undo_whole(
+            undone = undo.undo_promotion(
                 destination,
                 undone,
                 module.params["remove_created"],

@@ -23,38 +23,20 @@ def promotion_result(plan: TopicPlan, head: t.Sequence[str] = ()) -> dict[str, t
     head: lines with which the summary begins.
     """
     lines = [_line(change) for change in plan.topics if change.changes]
-    return _result({change.topic: change for change in plan.topics}, plan.acls, head, lines)
+    return _result(plan, head, lines)
 
 
 def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
     """The same of a rollback."""
-    acls = [
-        *(AclChange(acl, ADD) for acl in undo.created_acls),
-        *(AclChange(acl, REMOVE) for acl in undo.deleted_acls),
-    ]
-    names = sorted({*undo.settings, *undo.deleted})
-    counts = undo.partitions
-    changes = {
-        name: TopicChange(
-            name, "", counts[name], None if name in undo.deleted else counts[name], None, undo.settings.get(name, {})
-        )
-        for name in names
-    }
-    lines = [
-        *(f"{name}: deleted" for name in undo.deleted),
-        *(
-            f"{name}: {', '.join(_setting(*setting) for setting in settings.items())}"
-            for name, settings in undo.settings.items()
-        ),
-    ]
-    return _result(changes, acls, head, lines)
+    lines = [f"{name}: deleted" for name in undo.deleted]
+    lines += [_line(change) for change in undo.plan.topics if change.settings]
+    return _result(undo.plan, head, lines)
 
 
-def _result(
-    topics: t.Mapping[str, TopicChange], acls: t.Sequence[AclChange], head: t.Iterable[str], lines: t.Sequence[str]
-) -> dict[str, t.Any]:
-    """topics: by name; what is taken back has no source. lines: what changes of them."""
-    changed = [change for change in acls if change.action != EXTRA]
+def _result(plan: TopicPlan, head: t.Iterable[str], lines: t.Sequence[str]) -> dict[str, t.Any]:
+    """plan: what is taken back has no source. lines: what changes of topics."""
+    topics = {change.topic: change for change in plan.topics}
+    changed = [change for change in plan.acls if change.action != EXTRA]
     lines = [*lines, *(f"{_VERBS[change.action]} {change.acl}" for change in changed)]
     return {
         "topics": [
@@ -66,7 +48,7 @@ def _result(
             }
             for name, change in topics.items()
         ],
-        "acls": [{"acl": str(change.acl), "action": change.action} for change in acls],
+        "acls": [{"acl": str(change.acl), "action": change.action} for change in plan.acls],
         "changes": len(lines),
         "summary": [*head, *(lines or ["Nothing to change."])],
         "diff": _diffs(topics, changed),

@@ -11,7 +11,6 @@ import typing as t
 
 from .._control.groups import list_groups
 from .._migration.look_at_status import look_at_status
-from .._migration.selected_groups import seen_on
 from .._model import documents, metrics, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
@@ -20,6 +19,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.faults import all_done, all_of
 from .._model.migration_status import DirectoryFiles, half_written, incomplete_lines, next_lines, status_table
 from .._model.option_names import option_name
+from .._model.selection import seen_on
 from . import files
 from .frame import Module
 from .migration_directory import lost_receipts, read_directory

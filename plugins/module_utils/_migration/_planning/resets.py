@@ -21,7 +21,7 @@ from ..._model.policies import OnOutOfRange
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition, every_partition
 from ..._model.reset_rules import ResetRule, ResetTo, first_fit
-from ..._model.selection import Selected, Selection, all_topics, looks_like_pattern, matches, name_hint
+from ..._model.selection import Selected, Selection, all_topics, looks_like_pattern, matches, name_hint, seen_on
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import names_text
@@ -33,7 +33,6 @@ from ..selected_groups import (
     check_keep_offsets,
     check_topics_exist,
     group_hint,
-    seen_on,
     unused_topic_patterns,
 )
 from .strategy import Translation

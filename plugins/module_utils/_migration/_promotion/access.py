@@ -51,15 +51,10 @@ _IMPLIED = {
 }
 
 
-class Access(t.NamedTuple):
-    """changes: sorted. notes: what was left out, and why."""
-
-    changes: tuple[AclChange, ...]
-    notes: tuple[Note, ...]
-
-
-def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> Access:
-    """What becomes of the destination's ACLs.
+def acl_changes(
+    survey: Survey, mapping: Mapping, options: PromotionOptions
+) -> tuple[tuple[AclChange, ...], tuple[Note, ...]]:
+    """What becomes of the destination's ACLs, sorted; and notes of what was left out, and why.
 
     Raises Refused for a prefix that does not map to one prefix, InvalidInput for a principal without a type.
     """
@@ -96,7 +91,7 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
         notes.append(Note(NoteKind.ACL_COVERS_MORE, text))
     changes = [AclChange(acl, ADD) for acl in added]
     changes += [AclChange(acl, EXTRA if acl in stay else REMOVE) for acl in extras]
-    return Access(tuple(sorted(changes)), tuple(dict.fromkeys(notes)))
+    return tuple(sorted(changes)), tuple(dict.fromkeys(notes))
 
 
 def _carried(

@@ -170,47 +170,46 @@ def _ends(bounds: t.Mapping[TopicPartition, Bounds]) -> Ends:
 def told(cluster: Connection, passing: Passing, policy: OnStillWritten) -> list[Note]:
     """Who passes by, as notes; with fail, raises Refused."""
     notes = []
-    for what, why, remedy, topic in [*_growth(passing.grown), *_transactions(passing.undecided)]:
-        if policy == OnStillWritten.FAIL:
-            raise Refused(
-                what,
-                cluster=str(cluster),
-                topic=topic,
-                why=why,
-                remedy=f"{remedy}; or set {option_name('on_still_written')} to note to go on anyway",
-                kind=FailureKind.STILL_WRITTEN,
+    if passing.grown:
+        notes.append(
+            _note(
+                cluster,
+                policy,
+                passing.grown[0].topic,
+                f"producers still write despite the fence: {'; '.join(map(str, passing.grown))}",
+                "super users ignore ACLs, and a transaction that was open before ends with a record of its own",
+                "stop these producers, or lift the fence",
             )
-        notes.append(Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}."))
+        )
+    if passing.undecided:
+        (topic, partition), offset, _writers = passing.undecided[0]
+        notes.append(
+            _note(
+                cluster,
+                policy,
+                topic,
+                f"transactions from before the fence are still open: {first_of(list(map(str, passing.undecided)))}",
+                "their producers can still commit them without any ACL of the topic, and a replication tool that reads only "
+                "committed records copies nothing of such a partition from that offset on until they end",
+                "wait until their producers end them, or until the brokers abort them after transaction.timeout.ms, and run "
+                f"again; or abort each, the first one by kafka-transactions.sh abort --topic {topic} --partition {partition} "
+                f"--start-offset {offset}",
+            )
+        )
     return notes
 
 
-def _growth(grown: t.Sequence[StillWritten]) -> t.Iterator[tuple[str, str, str, str]]:
-    """What, why, the remedy, and the first topic, where there is anything to tell; _transactions() likewise."""
-    if grown:
-        yield (
-            f"producers still write despite the fence: {'; '.join(map(str, grown))}",
-            "super users ignore ACLs, and a transaction that was open before ends with a record of its own",
-            "stop these producers, or lift the fence",
-            grown[0].topic,
+def _note(cluster: Connection, policy: OnStillWritten, topic: str, what: str, why: str, remedy: str) -> Note:
+    if policy == OnStillWritten.FAIL:
+        raise Refused(
+            what,
+            cluster=str(cluster),
+            topic=topic,
+            why=why,
+            remedy=f"{remedy}; or set {option_name('on_still_written')} to note to go on anyway",
+            kind=FailureKind.STILL_WRITTEN,
         )
-
-
-def _transactions(undecided: t.Sequence[UndecidedRecords]) -> t.Iterator[tuple[str, str, str, str]]:
-    if undecided:
-        (topic, partition), offset, _writers = undecided[0]
-        yield (
-            f"transactions from before the fence are still open: {first_of(list(map(str, undecided)))}",
-            (
-                "their producers can still commit them without any ACL of the topic, and a replication tool that reads only "
-                "committed records copies nothing of such a partition from that offset on until they end"
-            ),
-            (
-                "wait until their producers end them, or until the brokers abort them after transaction.timeout.ms, and run "
-                f"again; or abort each, the first one by kafka-transactions.sh abort --topic {topic} --partition {partition} "
-                f"--start-offset {offset}"
-            ),
-            topic,
-        )
+    return Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}.")
 
 
 def not_lifted(
@@ -236,21 +235,14 @@ def not_lifted(
     else:  # the user has fenced them on purpose: only his own patterns leave something out
         chosen = {name for name in fenced if not matches(name, selection.exclude_topic_patterns or ())}
     stays = {acl: before for acl, before in receipt.acls.items() if acl.name not in chosen}
+    denying = (acl for acl in list_acls(cluster) if acl.permission == DENY and acl.operation == "WRITE")
+    others = sorted(acl for acl in denying if acl.name in selection.topics and acl not in receipt.acls)
     told = [
         ("These ACLs of the fence stay, because their topics are not selected", sorted(stays)),
-        ("These ACLs stay, because this fence has not made them", _made_by_others(cluster, selection.topics, receipt)),
+        ("These ACLs stay, because this fence has not made them", others),
     ]
     notes = [Note(NoteKind.ACL_CHANGED, f"{what}: {acls_text(acls)}.") for what, acls in told if acls]
     return stays, [*notes, *selection.unused("topics", fenced, "in the receipt")]
-
-
-def _made_by_others(cluster: Connection, names: t.Collection[str], receipt: PromotionReceipt) -> list[Acl]:
-    """What denies writing to these topics and is not in the receipt by which the fence is lifted."""
-    return sorted(
-        acl
-        for acl in list_acls(cluster)
-        if acl.permission == DENY and acl.operation == "WRITE" and acl.name in names and acl not in receipt.acls
-    )
 
 
 def _denied(names: t.Iterable[str], principals: t.Sequence[str], operation: str) -> list[Acl]:

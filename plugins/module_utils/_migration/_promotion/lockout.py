@@ -32,38 +32,34 @@ def check_lockout(
     lockouts = _first_acls(acls, destination, is_open, ", at the destination,")
     denying = [acl for acl in acls if acl.permission == DENY and is_everybody(acl) and acl.host == EVERY]
     if denying:
-        lockouts.append(
-            _Lockout(
-                f"{acls_text(denying)}: everybody loses this access, the replication tool and the user of this run, too",
-                f"set {option_name('fence_receipt')} to the receipt of the fence if a fence at the source has made it, or "
-                f"delete it at the source; no grant helps, because an ACL that denies something wins; set "
-                f"{option_name('on_lockout')} to add only if nobody is to have this access",
-            )
+        reason = (
+            f"{acls_text(denying)}: everybody loses this access, the replication tool and the user of this run, too"
         )
-    return [*_notes(lockouts, on_lockout, cluster), *_like_a_fence(acl for acl in acls if acl not in denying)]
+        lockouts[reason] = (
+            f"set {option_name('fence_receipt')} to the receipt of the fence if a fence at the source has made it, or "
+            f"delete it at the source; no grant helps, because an ACL that denies something wins; set "
+            f"{option_name('on_lockout')} to add only if nobody is to have this access"
+        )
+    notes = _notes(lockouts, on_lockout, cluster)
+    alike = [
+        acl
+        for acl in acls
+        if (acl.permission, acl.resource, acl.pattern) == (DENY, TOPIC, LITERAL)
+        and acl.operation in ("READ", "WRITE")
+        and acl not in denying
+    ]
+    if alike:  # somebody may have made them at the source only to keep clients from it that have moved
+        text = (
+            f"What the source denies is denied at the destination, too: {acls_text(alike)}. If that is a fence of the source, "
+            f"delete these ACLs at the destination, and set {option_name('fence_receipt')} to the receipt of the fence."
+        )
+        notes.append(Note(NoteKind.ACL_LOCKOUT, text))
+    return notes
 
 
 def is_everybody(acl: Acl) -> bool:
     """Whether the ACL is about all users."""
     return acl.principal.partition(":")[2] == EVERY
-
-
-def _like_a_fence(acls: t.Iterable[Acl]) -> list[Note]:
-    """A note of those that somebody may have made at the source only to keep clients from it that have moved."""
-    alike = [
-        acl
-        for acl in acls
-        if acl.permission == DENY
-        and acl.operation in ("READ", "WRITE")
-        and (acl.resource, acl.pattern) == (TOPIC, LITERAL)
-    ]
-    if not alike:
-        return []
-    text = (
-        f"What the source denies is denied at the destination, too: {acls_text(alike)}. If that is a fence of the source, "
-        f"delete these ACLs at the destination, and set {option_name('fence_receipt')} to the receipt of the fence."
-    )
-    return [Note(NoteKind.ACL_LOCKOUT, text)]
 
 
 def check_first_acls(
@@ -78,17 +74,11 @@ def only_acls(acls: t.Iterable[Acl], others: t.Collection[Acl], is_open: bool) -
     return [acl for acl in acls if is_open and not any(concerns(other, acl) for other in others)]
 
 
-class _Lockout(t.NamedTuple):
+def _first_acls(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: bool, place: str) -> dict[str, str]:
     """Which ACLs lock whom out, and what to do about it."""
-
-    reason: str
-    remedy: str
-
-
-def _first_acls(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: bool, place: str) -> list[_Lockout]:
     first = only_acls(acls, existing, is_open)
     if not first:
-        return []
+        return {}
     text = (
         f"{acls_text(first)}: nothing else is granted there, and {OPEN}: all clients without an ACL of their own lose "
         "access to these resources, the replication tool and the user of this run among them"
@@ -97,18 +87,18 @@ def _first_acls(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: boo
         f"first grant{place} what the other clients of these resources need, the replication tool and "
         f"the user of this run among them; then set {option_name('on_lockout')} to add"
     )
-    return [_Lockout(text, remedy)]
+    return {text: remedy}
 
 
-def _notes(lockouts: t.Sequence[_Lockout], on_lockout: OnLockout, cluster: str) -> list[Note]:
+def _notes(lockouts: t.Mapping[str, str], on_lockout: OnLockout, cluster: str) -> list[Note]:
     if lockouts and on_lockout is OnLockout.FAIL:
         raise Refused(
-            f"ACLs would lock clients out: {'; and '.join(each.reason for each in lockouts)}",
+            f"ACLs would lock clients out: {'; and '.join(lockouts)}",
             cluster=cluster,
-            remedy=". ".join(each.remedy[0].upper() + each.remedy[1:] for each in reversed(lockouts)),
+            remedy=". ".join(remedy[0].upper() + remedy[1:] for remedy in reversed([*lockouts.values()])),
             kind=FailureKind.ACL_LOCKOUT,
         )
-    return [Note(NoteKind.ACL_LOCKOUT, f"{each.reason[0].upper()}{each.reason[1:]}.") for each in lockouts]
+    return [Note(NoteKind.ACL_LOCKOUT, f"{reason[0].upper()}{reason[1:]}.") for reason in lockouts]
 
 
 def concerns(other: Acl, acl: Acl) -> bool:

@@ -16,8 +16,7 @@ from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
 from ..._model.promotion import EXCLUDED_TOPICS, CommittedTopics
-from ..._model.selection import Selection, all_excluded, matches, name_hint
-from ..selected_groups import seen_on
+from ..._model.selection import Selected, Selection, all_excluded, matches, name_hint, seen_on
 
 LONGEST_NAME = 249  # characters: org.apache.kafka.common.internals.Topic, as all rules for names here
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
@@ -38,38 +37,40 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
     existing: every topic that the user may describe there. source: what the cluster calls itself in messages. Raises NotFound
     or InvalidInput.
     """
+    topics = set(existing) - _INTERNAL
     if isinstance(selection, CommittedTopics):
-        left = selection.topics & set(existing) - _INTERNAL
-        names = sorted(topic for topic in left if not matches(topic, selection.exclude_topic_patterns))
-        return _pairs(names, (), mapping, source)
-    unused = selection.unused("topics", existing, seen_on(source))
-    selection = _with_default_excludes(selection)
-    raise_any(
-        _unfit(topic, existing, source) for topic in selection.topics if topic in _INTERNAL or topic not in existing
-    )
-    selected = selection.select_topics(set(existing) - _INTERNAL)
-    notes = (*excluded(topics=selected.left_out), *unused)
-    if not selected.names:
-        raise NotFound(
-            "no topic is selected",
-            why=" ".join(note.text for note in notes).rstrip(".") or None,
-            cluster=source,
-            remedy=f"correct {option_name('topic_patterns')} or {option_name('exclude_topic_patterns')}",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
-    return _pairs(selected.names, notes, mapping, source)
+        left = selection.topics & topics
+        names = tuple(sorted(topic for topic in left if not matches(topic, selection.exclude_topic_patterns)))
+        notes: tuple[Note, ...] = ()
+    else:
+        raise_any(_unfit(topic, existing, source) for topic in selection.topics if topic not in topics)
+        names, left_out = _select(selection, topics)
+        notes = (*excluded(topics=left_out), *selection.unused("topics", existing, seen_on(source)))
+        if not names:
+            raise NotFound(
+                "no topic is selected",
+                why=" ".join(note.text for note in notes).rstrip(".") or None,
+                cluster=source,
+                remedy=f"correct {option_name('topic_patterns')} or {option_name('exclude_topic_patterns')}",
+                kind=FailureKind.NOTHING_SELECTED,
+            )
+    own = [topic for topic in names if mapping.is_own(topic)]
+    if own:  # they are there, and follow nobody
+        text = f"Left out, because they are copies of the destination's own topics: {', '.join(own)}."
+        notes = (*notes, Note(NoteKind.EXCLUDED, text))
+    return Pairs({topic: _name(topic, mapping, source) for topic in names if topic not in own}, notes)
 
 
 def selected_names(selection: Selection | CommittedTopics, names: t.Collection[str]) -> frozenset[str]:
     """Those of these names that the patterns select, whether topics are called so or not."""
     if isinstance(selection, CommittedTopics):
         return frozenset()
-    return frozenset(_with_default_excludes(selection).select_topics(names).names) & (set(names) - _INTERNAL)
+    return frozenset(_select(selection, names).names) & (set(names) - _INTERNAL)
 
 
-def _with_default_excludes(selection: Selection) -> Selection:
+def _select(selection: Selection, topics: t.Collection[str]) -> Selected:
     excluded_topics = all_excluded(selection.exclude_topic_patterns, EXCLUDED_TOPICS)
-    return dataclasses.replace(selection, exclude_topic_patterns=excluded_topics)
+    return dataclasses.replace(selection, exclude_topic_patterns=excluded_topics).select_topics(topics)
 
 
 def _unfit(topic: str, existing: t.Collection[str], source: str) -> MigrationError:
@@ -83,15 +84,6 @@ def _unfit(topic: str, existing: t.Collection[str], source: str) -> MigrationErr
         topic=topic,
         remedy=f"correct {option_name('topics')}{name_hint('topics', [topic], existing)}, or grant ACL TOPIC DESCRIBE on it",
     )
-
-
-def _pairs(names: t.Sequence[str], notes: tuple[Note, ...], mapping: Mapping, source: str) -> Pairs:
-    """The pairs of these topics but copies of the destination's own, which are there and follow nobody."""
-    own = [topic for topic in names if mapping.is_own(topic)]
-    if own:
-        text = f"Left out, because they are copies of the destination's own topics: {', '.join(own)}."
-        notes = (*notes, Note(NoteKind.EXCLUDED, text))
-    return Pairs({topic: _name(topic, mapping, source) for topic in names if topic not in own}, notes)
 
 
 def check_topic_names(

@@ -25,7 +25,7 @@ from ..._model.progress import first_of
 from ..._model.promotion import CommittedTopics, PromotionOptions, check_selection
 from ..._model.records import every_partition
 from ..._model.selection import Selection
-from ..._model.topic_plan import ADD, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
+from ..._model.topic_plan import ADD, REMOVE, SettingChange, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
 from .. import topic_making
 from ..file_clusters import check_cluster, keeps_rollback, plan_again
@@ -89,18 +89,15 @@ def check_expected(
         if not (change.action == ADD and change.acl in acls_now)
         and not (change.action == REMOVE and change.acl not in acls_now)
     ]
-    _check_access(destination, acls, acls_now, on_lockout)
     remaining = dataclasses.replace(plan, topics=tuple(left), acls=tuple(acls))
+    _check_access(destination, remaining, acls_now, on_lockout)
     trial.check(destination, remaining)
     return remaining
 
 
-def _check_access(
-    destination: Connection, changes: t.Iterable[AclChange], acls_now: frozenset[Acl], on_lockout: OnLockout
-) -> None:
-    """Raise Refused where these changes now lock clients out or let everybody in, since other ACLs have gone meanwhile."""
-    added = [each.acl for each in changes if each.action == ADD]
-    removed = [each.acl for each in changes if each.action == REMOVE]
+def _check_access(destination: Connection, plan: TopicPlan, acls_now: frozenset[Acl], on_lockout: OnLockout) -> None:
+    """Raise Refused where the plan now locks clients out or lets everybody in, since other ACLs have gone meanwhile."""
+    added, removed = plan.acls_that(ADD), plan.acls_that(REMOVE)
     is_open = bool(added or removed) and survey.may_be_open(destination, acls_now)
     lockout.check_first_acls(added, acls_now, is_open, on_lockout, str(destination))
     if only := lockout.only_acls(removed, acls_now.difference(removed).union(added), is_open):
@@ -139,9 +136,9 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
             kind=FailureKind.DESTINATION_CHANGED,
         )
     add_partitions(destination, trial.to_grow(plan))
-    alter_topic_configs(destination, trial.to_set(plan))
-    create_acls(destination, [each.acl for each in plan.acls if each.action == ADD])
-    delete_acls(destination, [each.acl for each in plan.acls if each.action == REMOVE])
+    alter_topic_configs(destination, trial.to_set(plan.topics))
+    create_acls(destination, plan.acls_that(ADD))
+    delete_acls(destination, plan.acls_that(REMOVE))
     ended = _ended(plan, made)
     if ended != made:
         save(ended)
@@ -179,7 +176,7 @@ def _kept_less(
                 reason = f"{name} becomes {_shown(after[name])} on topics that hold records, and is {before[name]}"
                 counts[change.topic] = change.before
             reasons.setdefault(reason, []).append(change.topic)
-    empty = empty_topics(destination, counts) if counts else frozenset()
+    empty = empty_topics(destination, counts)
     held = {reason: [name for name in names if name not in empty] for reason, names in reasons.items()}
     return [
         Note(NoteKind.KEEPS_LESS, f"Fewer records are kept or taken, because {reason}: {first_of(names)}.")
@@ -189,16 +186,15 @@ def _kept_less(
 
 
 def empty_topics(connection: Connection, counts: t.Mapping[str, int]) -> frozenset[str]:
-    """Those of these topics that hold no record. counts: their partitions."""
-    partitions = every_partition(counts)
-    bounds = positions.partition_bounds(connection, partitions)
+    """Those of these topics that hold no record. counts: their partitions. No cluster is asked about none."""
+    bounds = positions.partition_bounds(connection, every_partition(counts)) if counts else {}
     filled = {partition.topic for partition, log in bounds.items() if log.high_watermark > log.log_start}
     return frozenset(counts.keys() - filled)
 
 
 def readers_of(connection: Connection, names: t.Collection[str]) -> dict[str, tuple[str, ...]]:
     """The groups that have committed offsets on each of these topics, as far as the user may describe them."""
-    listed = [each.group for each in groups.list_groups(connection)]
+    listed = [each.group for each in groups.list_groups(connection)] if names else []
     readers: dict[str, set[str]] = {name: set() for name in names}
     for name, reading in (groups.read_groups(connection, listed, skip_denied=True) if listed else {}).items():
         for partition in (*reading.offsets, *reading.open):
@@ -211,15 +207,26 @@ def _with_written(destination: Connection, plan: TopicPlan, receipt: PromotionRe
     """The receipt in which no setting is pending that is as written: the run that wrote it was killed before it noted so."""
     known = {change.topic: receipt.topics[change.topic] for change in plan.topics if change.topic in receipt.topics}
     waiting = [name for name, topic in known.items() if any(each.pending for each in topic.settings.values())]
-    noted = dict(receipt.topics)
-    for name, state in survey.topic_states(destination, waiting).items() if waiting else ():
-        own = state.configs.own
-        settings = {
-            key: Setting(each.before, each.written) if is_same_value(own.get(key), each.written) else each
-            for key, each in known[name].settings.items()
-        }
-        noted[name] = dataclasses.replace(known[name], settings=settings)
-    return dataclasses.replace(receipt, topics=noted)
+    states = survey.topic_states(destination, waiting) if waiting else {}
+    own = {name: state.configs.own for name, state in states.items()}
+    return _settled(
+        receipt, lambda topic, name, each: topic in own and is_same_value(own[topic].get(name), each.written)
+    )
+
+
+def _settled(receipt: PromotionReceipt, is_done: t.Callable[[str, str, Setting], bool]) -> PromotionReceipt:
+    """The receipt in which these settings are no longer pending. is_done: of a topic and the name of its setting."""
+    topics = {
+        topic: dataclasses.replace(
+            known,
+            settings={
+                name: Setting(each.before, each.written) if is_done(topic, name, each) else each
+                for name, each in known.settings.items()
+            },
+        )
+        for topic, known in receipt.topics.items()
+    }
+    return dataclasses.replace(receipt, topics=topics)
 
 
 def _noted(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
@@ -267,16 +274,8 @@ def _setting(change: SettingChange, known: Setting | None) -> Setting:
 
 def _ended(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
     """The receipt once all that the plan changes is written."""
-    noted = dict(receipt.topics)
-    for change in plan.topics:
-        if (known := noted.get(change.topic)) is not None:
-            done = {
-                name: Setting(each.before, each.written)
-                for name, each in known.settings.items()
-                if name in change.settings
-            }
-            noted[change.topic] = dataclasses.replace(known, settings=known.settings | done)
-    return dataclasses.replace(receipt, topics=noted)
+    written = {(change.topic, name) for change in plan.topics for name in change.settings}
+    return _settled(receipt, lambda topic, name, _each: (topic, name) in written)
 
 
 def _with_ids(receipt: PromotionReceipt, creation: Creation) -> PromotionReceipt:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ..._model.errors import Refused
@@ -87,16 +88,14 @@ def decide_topics(
         replicas = topics[-1].replication_factor if destination_state is None else destination_state.replicas
         in_sync = topics[-1].settings.get(IN_SYNC)
         settings.check_replicas(name, in_sync and in_sync.after, replicas or 0, destination_state is None, destination)
-    acl_changes = access.Access((), ())
+    made = TopicPlan(survey.source_id, survey.destination_id, tuple(sorted(topics, key=lambda each: each.topic)))
     if options.acls is not Acls.NONE:
-        acl_changes = access.acl_changes(survey, mapping, options)
-        added = [each.acl for each in acl_changes.changes if each.action == ADD]
-        is_open = survey.open_without_acls
+        changes, acl_notes = access.acl_changes(survey, mapping, options)
+        made = dataclasses.replace(made, acls=changes)
+        added, is_open = made.acls_that(ADD), survey.open_without_acls
         notes += lockout.check_lockout(added, survey.destination_acls, is_open, options.on_lockout, destination)
-    made = TopicPlan(
-        survey.source_id, survey.destination_id, tuple(sorted(topics, key=lambda each: each.topic)), acl_changes.changes
-    )
-    return Planned(made, tuple(notes) + acl_changes.notes)
+        notes += acl_notes
+    return Planned(made, tuple(notes))
 
 
 class _TopicPair(t.NamedTuple):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import itertools
+import typing as t
 
 from ..._control import topic_changes
 from ..._control.abilities import Ability
@@ -67,11 +68,11 @@ def to_grow(plan: TopicPlan) -> dict[str, int]:
     return {change.topic: change.after for change in plan.topics if change.grows and change.after is not None}
 
 
-def to_set(plan: TopicPlan) -> dict[str, dict[str, str | None]]:
+def to_set(changes: t.Iterable[TopicChange]) -> dict[str, dict[str, str | None]]:
     """The settings of topics that are there, None for those that fall back to the brokers' default."""
     return {
         change.topic: {name: setting.after for name, setting in change.settings.items()}
-        for change in plan.topics
+        for change in changes
         if change.settings and not change.is_new
     }
 
@@ -81,7 +82,7 @@ def _by_setting(destination: Connection, plan: TopicPlan) -> dict[str, Refusal]:
 
     One request tries one setting of every such topic.
     """
-    changes = to_set(plan)
+    changes = to_set(plan.topics)
     refusals = topic_changes.try_settings(destination, changes)
     unclear = [
         topic for topic, refusal in refusals.items() if refusal.error != topic_making.DENIED and len(changes[topic]) > 1

@@ -12,42 +12,37 @@ from ..._control.acl_requests import create_acls, delete_acls, list_acls, missin
 from ..._control.configs import alter_topic_configs
 from ..._control.deletion import delete_topics
 from ..._control.permissions import missing_topic_acls
-from ..._model.acls import ALLOW, DENY, Acl, acls_text
+from ..._model.acls import ALLOW, DENY, acls_text
 from ..._model.connection import Connection
 from ..._model.errors import NotAuthorized
 from ..._model.new_topics import is_same_value
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, ways
 from ..._model.progress import counted, first_names, first_of
-from ..._model.topic_plan import DEFAULT, SettingChange
+from ..._model.topic_plan import ADD, DEFAULT, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
 from .. import topic_making
-from . import promote, survey
+from . import promote, survey, trial
 from .survey import TopicState
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Undo:
-    """What a rollback does. settings: by topic, what they are and become. deleted: topics that go, with their ids.
+    """What a rollback does. plan: what changes; a topic that is deleted has no partitions afterwards.
 
-    partitions: of every topic in settings or deleted.
     receipt: what is left to know afterwards, and what is deleted. notes: what stays, and why. is_partial: the topics can only
     be seen and changed once the ACLs are as they were before.
     """
 
-    settings: dict[str, dict[str, SettingChange]]
-    created_acls: tuple[Acl, ...]
-    deleted_acls: tuple[Acl, ...]
-    deleted: dict[str, str]
-    partitions: dict[str, int]
+    plan: TopicPlan
     receipt: PromotionReceipt
     notes: tuple[Note, ...]
     is_partial: bool = False
 
     @property
-    def changes(self) -> bool:
-        """Is there anything to write?"""
-        return bool(self.settings or self.created_acls or self.deleted_acls or self.deleted)
+    def deleted(self) -> list[str]:
+        """The topics that go, by name."""
+        return [change.topic for change in self.plan.topics if change.after is None]
 
 
 def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
@@ -56,22 +51,25 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     Where a promoted ACL has locked this user out of the topics, only ACLs go back at first: those need CLUSTER ALTER alone.
     """
     notes: list[Note] = []
-    created_acls, deleted_acls = _acls_back(destination, receipt, notes)
+    plan = TopicPlan(receipt.cluster_id, receipt.cluster_id, acls=_acls_back(destination, receipt, notes))
     try:
-        back = _topics_back(destination, receipt, remove_created)
+        topics, left = _topics_back(destination, receipt, remove_created, notes)
     except NotAuthorized as exc:
-        if not _may_let_in(destination, created_acls, deleted_acls):
+        if not _may_let_in(destination, plan):
             raise
         notes = [Note(NoteKind.TOPIC_STAYS, f"The topics go back after the ACLs. Before that, this user {exc.what}.")]
-        back = Undo({}, (), (), {}, {}, dataclasses.replace(receipt, acls={}), (), is_partial=True)
-    return dataclasses.replace(back, created_acls=created_acls, deleted_acls=deleted_acls, notes=(*notes, *back.notes))
+        return Undo(plan, dataclasses.replace(receipt, acls={}), tuple(notes), is_partial=True)
+    plan = dataclasses.replace(plan, topics=topics)
+    return Undo(plan, PromotionReceipt(receipt.cluster_id, left), tuple(notes))
 
 
-def _topics_back(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
-    """What would be done to topics."""
-    notes: list[Note] = []
+def _topics_back(
+    destination: Connection, receipt: PromotionReceipt, remove_created: bool, notes: list[Note]
+) -> tuple[tuple[TopicChange, ...], dict[str, TopicReceipt]]:
+    """What would be done to topics, and what is left to know afterwards, also of those that are deleted."""
     states = survey.topic_states(destination, list(receipt.topics))
-    settings, left = {}, {}
+    changes: list[TopicChange] = []
+    left: dict[str, TopicReceipt] = {}
     for name, known in receipt.topics.items():
         state = states.get(name)
         if state is None or (known.topic_id is not None and state.topic_id != known.topic_id):
@@ -82,77 +80,70 @@ def _topics_back(destination: Connection, receipt: PromotionReceipt, remove_crea
             left[name] = known
         else:
             if back := _settings_back(name, known, state, notes):
-                settings[name] = back
+                changes.append(TopicChange(name, "", state.partitions, state.partitions, None, back))
             if not (rest := _kept_partitions(name, known, state, notes)).is_empty:
                 left[name] = rest
-    deleted = _removable(destination, left, states, notes) if remove_created else {}
+    deleted = _removable(destination, left, states, notes) if remove_created else []
     if not remove_created and any(each.created for each in left.values()):
         made = [name for name, each in left.items() if each.created]
         why = ways(("remove_created", f", because {option_name('remove_created')} is false"))
         notes.append(Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay{why}: {first_of(made)}."))
     objections = topic_making.ChangeObjections(missing_topic_acls(destination, "DELETE", deleted))
-    refusals = topic_changes.try_settings(destination, _values(settings))
+    refusals = topic_changes.try_settings(destination, trial.to_set(changes))
     objections.add(refusals, "ALTER_CONFIGS", "its settings cannot be restored")
     objections.check(destination, "remove the cause, or restore these settings yourself")
-    counts = {name: states[name].partitions for name in (*settings, *deleted)}
-    return Undo(settings, (), (), deleted, counts, PromotionReceipt(receipt.cluster_id, left), tuple(notes))
+    changes += [TopicChange(name, "", states[name].partitions, None) for name in deleted]
+    return tuple(sorted(changes, key=lambda change: change.topic)), left
 
 
-def _values(settings: t.Mapping[str, t.Mapping[str, SettingChange]]) -> dict[str, dict[str, str | None]]:
-    return {topic: {name: each.after for name, each in changes.items()} for topic, changes in settings.items()}
-
-
-def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[PromotionReceipt], None]) -> Undo:
-    """Do it. -> what was done: a topic to which records have come meanwhile stays.
-
-    The receipt is saved last: a rollback that was killed is done again from its beginning.
-    """
-    # In the order of a promotion: who keeps access does not lose it meanwhile, and no DENY is missing for a moment.
-    create_acls(destination, undo.created_acls)
-    delete_acls(destination, undo.deleted_acls)
-    alter_topic_configs(destination, _values(undo.settings))
-    counts = {name: undo.partitions[name] for name in undo.deleted}
-    empty = promote.empty_topics(destination, counts) if counts else frozenset()
-    deleted = {name: topic_id for name, topic_id in undo.deleted.items() if name in empty}
-    delete_topics(destination, deleted)
-    left = {name: known for name, known in undo.receipt.topics.items() if name not in deleted}
-    save(dataclasses.replace(undo.receipt, topics=left))
-    filled = [_stays(name, "it holds records") for name in undo.deleted if name not in deleted]
-    return dataclasses.replace(undo, deleted=deleted, notes=(*undo.notes, *filled))
-
-
-def undo_whole(
+def undo_promotion(
     destination: Connection, undo: Undo, remove_created: bool, save: t.Callable[[PromotionReceipt], None]
 ) -> Undo:
-    """Do it, and then what could only be planned once the ACLs were back; the result is all that was done."""
-    done = undo_promotion(destination, undo, save)
-    if not undo.is_partial:
-        return done
-    rest = undo_promotion(destination, plan_undo(destination, undo.receipt, remove_created), save)
-    return dataclasses.replace(rest, created_acls=undo.created_acls, deleted_acls=undo.deleted_acls)
+    """Do it, and then what could only be planned once the ACLs were back. -> all that was done.
+
+    A topic to which records have come meanwhile stays. The receipt is saved last: a rollback that was killed is done again from
+    its beginning.
+    """
+    plan = undo.plan
+    # In the order of a promotion: who keeps access does not lose it meanwhile, and no DENY is missing for a moment.
+    create_acls(destination, plan.acls_that(ADD))
+    delete_acls(destination, plan.acls_that(REMOVE))
+    alter_topic_configs(destination, trial.to_set(plan.topics))
+    counts = {change.topic: change.before or 0 for change in plan.topics if change.after is None}
+    empty = promote.empty_topics(destination, counts)
+    ids = {name: undo.receipt.topics[name].topic_id for name in empty}
+    delete_topics(destination, {name: topic_id for name, topic_id in ids.items() if topic_id is not None})
+    left = {name: known for name, known in undo.receipt.topics.items() if name not in empty}
+    save(dataclasses.replace(undo.receipt, topics=left))
+    if undo.is_partial:
+        rest = plan_undo(destination, undo.receipt, remove_created)
+        done = undo_promotion(destination, rest, remove_created, save)
+        return dataclasses.replace(done, plan=dataclasses.replace(done.plan, acls=plan.acls))
+    filled = counts.keys() - empty
+    changed = tuple(change for change in plan.topics if change.topic not in filled)
+    notes = (*undo.notes, *(_stays(name, "it holds records") for name in sorted(filled)))
+    return dataclasses.replace(undo, plan=dataclasses.replace(plan, topics=changed), notes=notes)
 
 
-def _acls_back(
-    destination: Connection, receipt: PromotionReceipt, notes: list[Note]
-) -> tuple[tuple[Acl, ...], tuple[Acl, ...]]:
-    """The ACLs that are created, and those that are deleted, so that they are as they were before."""
+def _acls_back(destination: Connection, receipt: PromotionReceipt, notes: list[Note]) -> tuple[AclChange, ...]:
+    """The ACLs that are created, and then those that are deleted, so that they are as they were before."""
     now = list_acls(destination) if receipt.acls else frozenset()
-    created = tuple(sorted(acl for acl, before in receipt.acls.items() if before and acl not in now))
-    deleted = tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now))
+    created = sorted(acl for acl, before in receipt.acls.items() if before and acl not in now)
+    deleted = sorted(acl for acl, before in receipt.acls.items() if not before and acl in now)
     gone = sorted(acl for acl, before in receipt.acls.items() if not before and acl not in now)
     if gone:
         text = f"Somebody has removed these ACLs, or an earlier run has: {acls_text(gone)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
     if created or deleted:
         topic_making.ChangeObjections(missing_cluster_acls(destination, "ALTER")).check(destination, "")
-    return created, deleted
+    return (*(AclChange(acl, ADD) for acl in created), *(AclChange(acl, REMOVE) for acl in deleted))
 
 
-def _may_let_in(destination: Connection, created: t.Iterable[Acl], deleted: t.Collection[Acl]) -> bool:
-    """May these changes of ACLs give a user access that it lacks now?"""
-    if any(acl.permission == ALLOW for acl in created) or any(acl.permission == DENY for acl in deleted):
+def _may_let_in(destination: Connection, plan: TopicPlan) -> bool:
+    """May the changes of ACLs give a user access that it lacks now?"""
+    if any((each.action, each.acl.permission) in ((ADD, ALLOW), (REMOVE, DENY)) for each in plan.acls):
         return True
-    return bool(deleted) and survey.may_be_open(destination, list_acls(destination))
+    return bool(plan.acls_that(REMOVE)) and survey.may_be_open(destination, list_acls(destination))
 
 
 def _kept_partitions(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> TopicReceipt:
@@ -188,22 +179,21 @@ def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: lis
 
 def _removable(
     destination: Connection, left: t.Mapping[str, TopicReceipt], states: t.Mapping[str, TopicState], notes: list[Note]
-) -> dict[str, str]:
-    """The topics that a promotion has made and that nobody has used, with their ids."""
+) -> list[str]:
+    """The topics that a promotion has made and that nobody has used."""
     made = {name: states[name].partitions for name, each in left.items() if each.created}
-    empty = promote.empty_topics(destination, made) if made else frozenset()
-    readers = promote.readers_of(destination, empty) if empty else {}
-    removed = {}
+    empty = promote.empty_topics(destination, made)
+    readers = promote.readers_of(destination, empty)
+    removed = []
     for name in sorted(made):
-        topic_id = left[name].topic_id
         if name not in empty:
             why = "it holds records"
         elif readers[name]:
             why = f"groups have committed offsets on it: {first_names(readers[name])}"
-        elif topic_id is None:
+        elif left[name].topic_id is None:
             why = "nobody knows whether it is the topic that a promotion has created"
         else:
-            removed[name] = topic_id
+            removed.append(name)
             continue
         notes.append(_stays(name, why))
     return removed

@@ -44,11 +44,12 @@ NO_CHANGES = TopicPlan("S", "D", (TopicChange("same", "same", 1, 1),))
 RECEIPT = PromotionReceipt("D", {"new": TopicReceipt("new", True, "id", None, 2)})
 NOTES = (Note(NoteKind.FEWER_REPLICAS, "look"),)
 UNDO = Undo(
-    {"orders": RETENTION},
-    (),
-    (READ,),
-    {"new": "id"},
-    {"orders": 2, "new": 2},
+    TopicPlan(
+        "D",
+        "D",
+        (TopicChange("new", "", 2, None), TopicChange("orders", "", 2, 2, None, RETENTION)),
+        (AclChange(READ, "remove"),),
+    ),
     PromotionReceipt("D"),
     NOTES,
 )
@@ -76,7 +77,7 @@ def promote(run_module, monkeypatch, tmp_path):
         monkeypatch.setattr(use_case, "check_expected", lambda _source, _destination, made, _receipt, _on_lockout: made)
         monkeypatch.setattr(use_case, "apply_plan", carried_out)
         monkeypatch.setattr(undone, "plan_undo", lambda *_given: UNDO)
-        monkeypatch.setattr(undone, "undo_promotion", lambda _destination, made, save: save(made.receipt) or made)
+        monkeypatch.setattr(undone, "undo_promotion", lambda _cluster, made, _remove, save: save(made.receipt) or made)
         given = {"plan": str(tmp_path / "topics.json"), "receipt": str(tmp_path / "receipt.json"), "topics": ["x"]}
         given |= {"source": SOURCE, "destination": DESTINATION, **options}
         given = {name: value for name, value in given.items() if value is not None}

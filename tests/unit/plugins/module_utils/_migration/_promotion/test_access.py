@@ -42,8 +42,8 @@ def changes(
     acls = {"source_acls": frozenset(source), "destination_acls": frozenset(destination), "fence": frozenset(fence)}
     acls |= {"later_names": frozenset(later), "open_without_acls": is_open}
     survey = Survey("s", "d", names, TOPICS, topics, {}, {}, frozenset(), 1, **acls)
-    found = acl_changes(survey, mapping, PromotionOptions(acls=which, **options))
-    return {(str(each.acl), each.action) for each in found.changes}, found.notes
+    found, notes = acl_changes(survey, mapping, PromotionOptions(acls=which, **options))
+    return {(str(each.acl), each.action) for each in found}, notes
 
 
 def added(source, **options):

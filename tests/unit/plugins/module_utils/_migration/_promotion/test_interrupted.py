@@ -178,7 +178,11 @@ class Run:
 
     def roll_back(self):
         undone = undo.plan_undo(DESTINATION, self.receipt(), True)
-        undo.undo_promotion(DESTINATION, undone, self.save)
+        undo.undo_promotion(DESTINATION, undone, True, self.save)
+
+
+def _settings(undone, topic):
+    return next(change.settings for change in undone.plan.topics if change.topic == topic)
 
 
 def test_only_the_receipt_of_a_fence_at_the_source_keeps_acls_from_following(clusters):
@@ -253,8 +257,8 @@ def test_a_created_topic_to_which_records_come_during_the_rollback_stays_and_sta
     looks = iter([frozenset({"new"}), frozenset()])
     monkeypatch.setattr(promote, "empty_topics", lambda *_asked: next(looks))
     undone = undo.plan_undo(DESTINATION, run.receipt(), True)
-    done = undo.undo_promotion(DESTINATION, undone, run.save)
-    assert (undone.deleted, done.deleted) == ({"new": "id-1"}, {})
+    done = undo.undo_promotion(DESTINATION, undone, True, run.save)
+    assert (undone.deleted, done.deleted) == (["new"], [])
     assert Note(NoteKind.TOPIC_STAYS, "new stays, because it holds records.") in done.notes
     assert "new" in destination.topics and run.receipt().topics["new"].topic_id == "id-1"
 
@@ -378,7 +382,7 @@ def test_what_somebody_has_set_before_a_second_promotion_that_was_killed_is_left
         with destination.killed_after(1):
             run.promote()
     undone = undo.plan_undo(DESTINATION, run.receipt(), False)
-    assert "retention.ms" not in undone.settings["old"]
+    assert "retention.ms" not in _settings(undone, "old")
     assert NoteKind.SETTING_LEFT_ALONE in {note.kind for note in undone.notes}
     run.promote()
     run.roll_back()
@@ -400,7 +404,7 @@ def test_a_rollback_leaves_alone_what_somebody_has_changed(clusters):
     run.promote()
     destination.alter({"old": {"retention.ms": "9"}})
     undone = undo.plan_undo(DESTINATION, run.receipt(), False)
-    assert undone.settings["old"].keys() == {"segment.ms"}
+    assert _settings(undone, "old").keys() == {"segment.ms"}
     said = "old: somebody has changed retention.ms since the promotion, and it is left alone."
     assert Note(NoteKind.SETTING_LEFT_ALONE, said) in undone.notes
 
@@ -530,7 +534,7 @@ class TestAnotherRunCreatesTheTopicToo:
         other.promote()
         assert not other.apply(killed).changes
         undone = undo.plan_undo(DESTINATION, other.receipt(), True)
-        assert undone.deleted == {}
+        assert undone.deleted == []
         said = "new stays, because nobody knows whether it is the topic that a promotion has created."
         assert Note(NoteKind.TOPIC_STAYS, said) in undone.notes
 
