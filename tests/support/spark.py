@@ -13,7 +13,7 @@ from unittest import mock
 import pyspark
 from pyspark.sql import SparkSession
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_differences, copy_steps
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
@@ -51,7 +51,7 @@ def one_session() -> t.Iterator[None]:
             with session._translated(options, Path(os.devnull)):
                 yield spark
 
-        for module in (session, copy_steps):
+        for module in (session, copy_steps, copy_differences):
             stack.enter_context(mock.patch.object(module, "open_session", shared))
         yield
 

@@ -19,6 +19,7 @@ from .._model.plan import Plan, PlanEntry
 from .._model.progress import counted
 from .._model.receipt import Key
 from .._model.records import TopicPartition
+from .._model.snapshot import Snapshot
 
 
 def keeps_rollback() -> str:
@@ -60,6 +61,27 @@ def check_same(
             kind=FailureKind.OTHER_CLUSTER,
         )
     return found
+
+
+def check_snapshot_cluster(
+    snapshot: Snapshot, source: Connection, otherwise: str = "take the snapshot again"
+) -> ClusterIdentity:
+    """The source, with the topics of the snapshot. Raises Refused for a snapshot of another cluster; CSV does not tell.
+
+    otherwise: what else can be done about that than to connect to the cluster of the snapshot.
+    """
+    remedy = f"{correct_clusters()}; or {otherwise}"
+    identity = check_cluster("snapshot", snapshot.identity, source, remedy)
+    for topic, how in sorted(snapshot.traits.recreated(identity.traits).items()):
+        raise Refused(
+            f"the topic is not the one that the snapshot is about: {how}",
+            cluster=str(source),
+            topic=topic,
+            why="it was deleted and created again, or this is another cluster with the same id",
+            remedy=remedy,
+            kind=FailureKind.TOPIC_RECREATED,
+        )
+    return identity
 
 
 def check_plan_clusters(plan: Plan, source: Connection, destination: Connection) -> None:

@@ -11,7 +11,8 @@ from .._model.connection import Connection
 from .._model.grouping import values_by_key
 from .._model.selection import Selection
 from .._model.snapshot import Snapshot
-from .take_snapshot import TakenSnapshot, check_snapshot_cluster
+from .file_clusters import check_snapshot_cluster
+from .take_snapshot import TakenSnapshot
 
 
 def from_backup(backup: Snapshot, path: str, connection: Connection, selection: Selection) -> TakenSnapshot:

@@ -11,16 +11,15 @@ import typing as t
 
 from .._control import clusters, groups
 from .._control.topics import partition_counts
-from .._model.cluster_identity import ClusterIdentity, Traits
+from .._model.cluster_identity import Traits
 from .._model.connection import Connection
-from .._model.errors import GroupBusy, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import GroupBusy
 from .._model.group_state import GroupReading, open_text, partitions_of
 from .._model.grouping import nested
 from .._model.known_names import GROUPS, known
 from .._model.moves import Move
 from .._model.notes import Note, NoteKind, excluded
-from .._model.option_names import correct_clusters, option_name, ways
+from .._model.option_names import option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
 from .._model.progress import Say, first_names, silent
 from .._model.records import TopicPartition, every_partition
@@ -289,27 +288,6 @@ def _snapshot(
             if partition.topic in topics[name].names
         ),
     )
-
-
-def check_snapshot_cluster(
-    snapshot: Snapshot, source: Connection, otherwise: str = "take the snapshot again"
-) -> ClusterIdentity:
-    """The source, with the topics of the snapshot. Raises Refused for a snapshot of another cluster; CSV does not tell.
-
-    otherwise: what else can be done about that than to connect to the cluster of the snapshot.
-    """
-    remedy = f"{correct_clusters()}; or {otherwise}"
-    identity = check_cluster("snapshot", snapshot.identity, source, remedy)
-    for topic, how in sorted(snapshot.traits.recreated(identity.traits).items()):
-        raise Refused(
-            f"the topic is not the one that the snapshot is about: {how}",
-            cluster=str(source),
-            topic=topic,
-            why="it was deleted and created again, or this is another cluster with the same id",
-            remedy=remedy,
-            kind=FailureKind.TOPIC_RECREATED,
-        )
-    return identity
 
 
 def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> GroupBusy:

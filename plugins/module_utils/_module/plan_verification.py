@@ -214,14 +214,12 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         claimed, source, destination, params["limit"] or None, spark, module.say, OnAbsent(params["on_absent"])
     )
     if params["copy"]:
-        # Few runs have a copy to verify, and it takes a dozen files that verify nothing else.
-        from .._migration._backlog import copy_steps
+        # Few runs have a copy to verify.
+        from .._migration._backlog.copy_differences import copy_differences
 
         copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
         entries = [entry for each in planned for entry in each.made.entries]
-        verified.problems[:0] = of_copy(
-            copy_steps.copy_differences(copied, entries, source, destination, spark, module.say)
-        )
+        verified.problems[:0] = of_copy(copy_differences(copied, entries, source, destination, spark, module.say))
     digests = [each.digest for each in planned] if planned else [None]
     return verified._replace(notes=[*notes, *verified.notes]), [
         dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)

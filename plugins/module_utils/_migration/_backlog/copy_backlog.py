@@ -23,7 +23,7 @@ from .copy_state import existing_groups
 from .copy_steps import CopyRun
 from .entries import RangeSummary
 from .planning import CopyOptions
-from .suspended_settings import Brought, Save
+from .suspended_settings import Save
 
 
 class Earlier(t.NamedTuple):
@@ -81,11 +81,8 @@ def copy_backlog(
     if before is None:
         backlog, bounds = planning.plan(snapshot, wanted, source, destination, options)
         notes = unconsumed.after_transactions(wanted, bounds, options.on_uncommitted)
-        ours = {
-            entry.key
-            for entry in entries.copy_entries(backlog, wanted, options.on_uncommitted)
-            if entry.offset is not None
-        }
+        planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
+        ours = {entry.key for entry in planned if entry.offset is not None}
         notes += others.readers_of_appended(backlog, destination, ours)
     else:
         backlog = before
@@ -96,7 +93,11 @@ def copy_backlog(
     sizes = preconditions.sizes(backlog, source, bounds)
     will_copy = save is None and not backlog.is_done
     if will_copy:
-        notes += _predicted(backlog, source, destination, options, is_known=before is not None)
+        if before is not None:  # an earlier run may have copied some of it
+            lost = takeover.check_takeover(backlog, destination, options.append)
+            takeover.check_lost(backlog, destination, lost, options.on_lost_progress)
+            takeover.check_rebuilding(backlog, source, lost)
+        notes += unconsumed.zero_times(source, backlog.ranges)
     elif save is not None and not backlog.is_done:
         run = CopyRun(source, destination, options, save, say)
         # 2. Save the plan before anything else is written, because every later run has to copy up to the same ends.
@@ -169,17 +170,6 @@ def restore_settings(earlier: Earlier, destination: Connection, save: Save | Non
     )
 
 
-def _predicted(
-    backlog: Backlog, source: Connection, destination: Connection, options: CopyOptions, is_known: bool
-) -> list[Note]:
-    """What a run would note of records. Raises Refused as it would. is_known: an earlier run may have copied some."""
-    if is_known:
-        lost = takeover.check_takeover(backlog, destination, options.append)
-        takeover.check_lost(backlog, destination, lost, options.on_lost_progress)
-        takeover.check_rebuilding(backlog, source, lost)
-    return unconsumed.zero_times(source, backlog.ranges)
-
-
 def _plan(backlog: Backlog, planned: list[PlanEntry], source: Connection, destination: Connection) -> Plan:
     """The plan of a finished copy, with the topics that it rests on as they are now."""
     at_source, at_destination = at_once(
@@ -203,21 +193,19 @@ def _settled(
     options: CopyOptions,
     receipt: Receipt | None,
     save: Save | None,
-) -> Brought:
+) -> tuple[Backlog, list[Note], bool]:
     """Restore the settings of topics that all groups are past, or suspend them again; in the end, remove the progress."""
     standing = entries.standing_of_groups(backlog, planned, destination, receipt)
     preconditions.check_done(backlog, destination, standing.past)
     everything = {topic.name for topic in backlog.topics}
     restored = {topic.name for topic in backlog.topics if topic.restored}
     free = everything if options.restore_retention else standing.past | (restored - standing.ahead)
-    brought = suspended_settings.bring_settings(backlog, destination, free, save)
-    brought.notes.extend(
-        entries.unsure_notes([entry for entry in standing.unsure if entry.partition.topic not in free])
-    )
+    brought, notes, changed = suspended_settings.bring_settings(backlog, destination, free, save)
+    notes += entries.unsure_notes([entry for entry in standing.unsure if entry.partition.topic not in free])
     if standing.past != everything:
-        return brought
-    notes, changed = remove_progress(backlog, destination, predict=save is None)
-    return Brought(brought.backlog, brought.notes + notes, brought.changed or changed)
+        return brought, notes, changed
+    stays, removes = remove_progress(backlog, destination, predict=save is None)
+    return brought, notes + stays, changed or removes
 
 
 def remove_progress(backlog: Backlog, destination: Connection, predict: bool) -> tuple[list[Note], bool]:

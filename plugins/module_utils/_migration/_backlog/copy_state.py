@@ -49,19 +49,18 @@ class Amount(t.NamedTuple):
 
 
 def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> dict[TopicPartition, Progress | None]:
-    """How far each range is, by source partition, None where that is not known; of those that have something to copy.
+    """How far each range is, by destination partition, None where that is not known; of those that have something to copy.
 
     stable: wait for transactions that are open, instead of telling what was before them.
     """
     names = all_groups(backlog)
     read = groups.read_settled_groups if stable else functools.partial(groups.read_groups, stable=False)
     readings = read(destination, names)
-    progress: dict[TopicPartition, Progress | None] = {}
-    for backlog_range in backlog.ranges:
-        if backlog_range.copies:
-            kept = [readings[name].offsets.get(backlog_range.destination) for name in names]
-            progress[backlog_range.source] = progress_of(backlog_range, kept)
-    return progress
+    return {
+        each.destination: progress_of(each, [readings[name].offsets.get(each.destination) for name in names])
+        for each in backlog.ranges
+        if each.copies
+    }
 
 
 def existing_groups(backlog: Backlog, destination: Connection) -> tuple[str, ...]:
@@ -137,8 +136,8 @@ def amounts(backlog: Backlog, progress: t.Mapping[TopicPartition, Progress | Non
     """What is copied of each topic, by the destination's names."""
     totals: dict[str, Amount] = {}
     for backlog_range in backlog.ranges:
-        if backlog_range.source in progress:
-            current = progress[backlog_range.source] or Progress(backlog_range.start)
+        if backlog_range.destination in progress:
+            current = progress[backlog_range.destination] or Progress(backlog_range.start)
             amount = Amount(
                 current.records,
                 current.bytes,

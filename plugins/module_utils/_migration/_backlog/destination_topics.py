@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from ..._control import storage, topics
-from ..._control.configs import TopicConfigs, topic_configs
+from ..._control.configs import TopicConfigs, alter_topic_configs, topic_configs
 from ..._control.storage import TopicLayout
 from ..._control.topic_changes import Creation
 from ..._model.backlog import BacklogTopic, Suspended
@@ -26,14 +26,6 @@ _SEGMENT = "segment.bytes"
 Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 
 
-class TopicPair(t.NamedTuple):
-    """A topic of the source and what it is called at the destination; copies: whether there is anything to copy."""
-
-    source: str
-    destination: str
-    copies: bool
-
-
 class Prepared(t.NamedTuple):
     """Topics that can be copied to.
 
@@ -47,45 +39,51 @@ class Prepared(t.NamedTuple):
     made: frozenset[str]
 
 
-def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[TopicPair]) -> list[BacklogTopic]:
-    """What has to be made, and what suspended. Raises Refused for topics that cannot take these records as they are."""
-    source_topics, destination_topics = [pair.source for pair in pairs], [pair.destination for pair in pairs]
-    counts = topics.partition_counts(source, source_topics)
-    known = topics.partition_counts(destination, destination_topics)
-    for pair in pairs:
-        if pair.source not in counts:
+def plan_topics(
+    source: Connection, destination: Connection, names: t.Mapping[str, str], copied: t.Collection[str]
+) -> list[BacklogTopic]:
+    """What has to be made, and what suspended. Raises Refused for topics that cannot take these records as they are.
+
+    names: what each topic of the source is called at the destination. copied: those of the source that have records to copy.
+    """
+    counts = topics.partition_counts(source, list(names))
+    known = topics.partition_counts(destination, list(names.values()))
+    for topic, name in names.items():
+        if topic not in counts:
             raise NotFound(
                 "the topic does not exist",
                 cluster=str(source),
-                topic=pair.source,
+                topic=topic,
                 remedy="exclude it from the selection",
             )
-        if known.get(pair.destination, counts[pair.source]) != counts[pair.source]:
+        if known.get(name, counts[topic]) != counts[topic]:
             raise Refused(
-                f"the topic has {known[pair.destination]} partitions, and {pair.source} has {counts[pair.source]} at the "
-                "source: records keep their partition",
+                f"the topic has {known[name]} partitions, and {topic} has {counts[topic]} at the source: records keep their "
+                "partition",
                 cluster=str(destination),
-                topic=pair.destination,
+                topic=name,
                 remedy=f"map it to another topic by {option_name('topic_map')}, or make one with as many partitions",
                 kind=FailureKind.TOPIC_UNSUITABLE,
             )
-    configs = topic_configs(source, source_topics, as_far_as_told=True)
+    configs = topic_configs(source, list(names), as_far_as_told=True)
     existing = topic_configs(destination, known)
-    _check_replicas(destination, {name: existing[name] for name in known})
-    written = {pair.destination for pair in pairs if pair.copies}
+    _check_replicas(destination, existing)
+    written = {names[topic] for topic in copied}
     if written:
         preconditions.check_transactions(destination)
     preconditions.check_formats(destination, {name: existing[name] for name in written & existing.keys()})
     brokers = storage.broker_count(destination)
-    layouts = storage.topic_layouts(source, [pair.source for pair in pairs if pair.destination not in known])
+    layouts = storage.topic_layouts(source, [topic for topic, name in names.items() if name not in known])
     planned = []
-    for pair in pairs:
-        source_configs = configs[pair.source]
-        if pair.destination in known:
-            suspended = _existing(destination, pair, source_configs, existing[pair.destination]) if pair.copies else {}
-            planned.append(BacklogTopic(pair.destination, pair.source, None, suspended))
+    for topic, name in names.items():
+        plain = BacklogTopic(name, topic)
+        if name not in known:
+            planned.append(_missing(plain, layouts[topic], brokers, configs[topic].own, topic in copied))
+        elif topic in copied:
+            suspended = _existing(destination, plain, configs[topic], existing[name])
+            planned.append(dataclasses.replace(plain, suspended=suspended))
         else:
-            planned.append(_missing(pair, layouts[pair.source], brokers, source_configs.own))
+            planned.append(plain)
     accepted, limits = _as_brokers_take_them(destination, planned)
     preconditions.check_formats(destination, {name: limits[name] for name in written & limits.keys()})
     return [
@@ -123,13 +121,7 @@ def prepare(
     existing = {topic.name: topic for topic in planned if topic.created is None and topic.name in copied}
     source_configs = topic_configs(source, [topic.source for topic in existing.values()], as_far_as_told=True)
     suspended = {
-        name: _existing(
-            destination,
-            TopicPair(topic.source, name, True),
-            source_configs[topic.source],
-            configs[name],
-            topic.suspended,
-        )
+        name: _existing(destination, topic, source_configs[topic.source], configs[name])
         for name, topic in existing.items()
     }
     limited = [with_limits(topic, configs[topic.name]) for topic in planned]
@@ -146,7 +138,7 @@ def prepare(
     if noted != tuple(planned):
         save(noted)
     changes = {topic.name: suspended_settings.changes(topic, configs[topic.name], suspended=True) for topic in noted}
-    suspended_settings.alter(destination, changes)
+    alter_topic_configs(destination, changes)
     largest = {
         topic.name: int(changes[topic.name].get(LARGEST) or configs[topic.name].effective[LARGEST]) for topic in noted
     }
@@ -214,32 +206,30 @@ def _to_create(planned: t.Iterable[BacklogTopic]) -> dict[str, NewTopic]:
 
 
 def _existing(
-    destination: Connection,
-    pair: TopicPair,
-    source: TopicConfigs,
-    existing: TopicConfigs,
-    held: t.Container[str] = (),
+    destination: Connection, topic: BacklogTopic, source: TopicConfigs, existing: TopicConfigs
 ) -> dict[str, Suspended]:
-    """The settings of a topic that is there by which it would lose or change records. held: those suspended already."""
-    if CLEANUP not in held and _is_compacted(existing) and not _is_compacted(source):
+    """The settings of a topic that is there by which it would lose or change records."""
+    if CLEANUP not in topic.suspended and _is_compacted(existing) and not _is_compacted(source):
         raise Refused(
-            f"the topic is compacted, and {pair.source} at the source is not, as far as its brokers tell: what was copied "
+            f"the topic is compacted, and {topic.source} at the source is not, as far as its brokers tell: what was copied "
             "would be removed",
             cluster=str(destination),
-            topic=pair.destination,
+            topic=topic.name,
             remedy=f"set its {CLEANUP} to delete, or name another topic in {option_name('topic_map')}",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
     return suspended_settings.to_suspend(source, existing)
 
 
-def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[str, str]) -> BacklogTopic:
-    """A topic that is made like the source's, and held back from its beginning."""
+def _missing(
+    topic: BacklogTopic, layout: TopicLayout, brokers: int, own: t.Mapping[str, str], copies: bool
+) -> BacklogTopic:
+    """A topic that is made like the source's, and held back from its beginning. copies: whether it has records to copy."""
     settings = following_settings(own, BROKERS_OWN_SETTINGS)
-    suspended = suspended_settings.from_the_beginning(settings) if pair.copies else {}
+    suspended = suspended_settings.from_the_beginning(settings) if copies else {}
     during = {name: setting.during for name, setting in suspended.items()}
     created = topic_like(layout.partitions, layout.replicas, settings | during, brokers)
-    return BacklogTopic(pair.destination, pair.source, created, suspended)
+    return dataclasses.replace(topic, created=created, suspended=suspended)
 
 
 def _taking_batches(topic: BacklogTopic, source: TopicConfigs, made: TopicConfigs | None) -> BacklogTopic:

@@ -180,7 +180,37 @@ def unsure_notes(unsure: t.Collection[PlanEntry]) -> list[Note]:
 
 def copy_notes(backlog: Backlog, ranges: t.Collection[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:
     """What is lost, left alone, or was copied otherwise than it should be."""
-    return _lost(ranges) + _uncommitted(ranges, planned) + _as_copied(backlog)
+    notes = []
+    if lost := [
+        f"{each.range.source} ({each.lost:,} offsets of {names_text(each.groups)})" for each in ranges if each.lost
+    ]:
+        named = first_of(lost, more="more partitions")
+        text = f"Unconsumed records have left the source's logs, and are lost: {named}."
+        notes.append(Note(NoteKind.RECORDS_EXPIRED, text))
+    # Where records are, and a group of the topic has committed nothing.
+    holding = {each.range.destination: each.range.source for each in ranges if each.left or each.range.copies}
+    uncommitted = (entry for entry in planned if entry.verdict is Verdict.UNCOMMITTED)
+    alone = [f"{entry.group} {holding[entry.partition]}" for entry in uncommitted if entry.partition in holding]
+    if alone:
+        text = (
+            f"Not planned, because they have no committed offset at the source ({option_name('on_uncommitted')}: ignore): "
+            f"{first_of(alone)}. Partitions without any committed offset are not copied. On the others, these groups start "
+            "according to their auto.offset.reset."
+        )
+        notes.append(Note(NoteKind.UNCOMMITTED, text))
+    stamped = 0
+    for each in backlog.ranges:
+        if each.done is not None and each.done.expired:
+            text = (
+                f"{each.source}: {each.done.expired:,} offsets expired at the source after the copy was planned, before they "
+                "were copied."
+            )
+            notes.append(Note(NoteKind.RECORDS_EXPIRED, text))
+        stamped += each.done.without_timestamp if each.done is not None else 0
+    if stamped:
+        text = f"{stamped:,} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
+        notes.append(Note(NoteKind.TIMESTAMP_CHANGED, text))
+    return notes
 
 
 def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommitted) -> PlanEntry:
@@ -212,52 +242,3 @@ def _expired_meanwhile(backlog_range: BacklogRange, offset: int, place: int) -> 
         return 0
     copied = max(0, done.records - (place - backlog_range.begin))  # from there on, at least
     return max(0, min(done.expired, backlog_range.end - offset - copied))
-
-
-def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
-    """What groups have not consumed and nobody can copy any more."""
-    lost = [each for each in ranges if each.lost]
-    named = [f"{summary.range.source} ({summary.lost:,} offsets of {names_text(summary.groups)})" for summary in lost]
-    said = first_of(named, more="more partitions")
-    text = f"Unconsumed records have left the source's logs, and are lost: {said}."
-    return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
-
-
-def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:
-    """Where records are, and a group of the topic has committed nothing."""
-    holding = {each.range.destination: each.range.source for each in ranges if each.left or each.range.copies}
-    alone = [
-        f"{entry.group} {holding[entry.partition]}"
-        for entry in planned
-        if entry.verdict is Verdict.UNCOMMITTED and entry.partition in holding
-    ]
-    if not alone:
-        return []
-    return [
-        Note(
-            NoteKind.UNCOMMITTED,
-            f"Not planned, because they have no committed offset at the source ({option_name('on_uncommitted')}: ignore): "
-            f"{first_of(alone)}. "
-            "Partitions without any committed offset are not copied. On the others, these groups start according to "
-            "their auto.offset.reset.",
-        )
-    ]
-
-
-def _as_copied(backlog: Backlog) -> list[Note]:
-    """What a copy could not do as it should."""
-    done = [(each, each.done) for each in backlog.ranges if each.done is not None]
-    notes = [
-        Note(
-            NoteKind.RECORDS_EXPIRED,
-            f"{each.source}: {outcome.expired:,} offsets expired at the source after the copy was planned, before they were "
-            "copied.",
-        )
-        for each, outcome in done
-        if outcome.expired
-    ]
-    stamped = sum(outcome.without_timestamp for _each, outcome in done)
-    if stamped:
-        text = f"{stamped:,} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
-        notes.append(Note(NoteKind.TIMESTAMP_CHANGED, text))
-    return notes

@@ -248,7 +248,7 @@ def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, R
     progress = read_progress(backlog, destination, stable=False)
     written: dict[TopicPartition, RecordCount | None] = {}
     for backlog_range in backlog.ranges:
-        known = progress.get(backlog_range.source)
+        known = progress.get(backlog_range.destination)
         done = backlog_range.done or (known.done() if known else None)
         if done is not None:
             written[backlog_range.destination] = RecordCount(done.records, None if done.next is None else done.next - 1)

@@ -25,10 +25,9 @@ from ..._model.snapshot import Snapshot
 from ..._model.spark import SparkOptions
 from .. import drafts
 from ..drafts import Draft
-from ..file_clusters import check_cluster
-from ..take_snapshot import check_snapshot_cluster
+from ..file_clusters import check_cluster, check_snapshot_cluster
 from . import others, preconditions, unconsumed
-from .destination_topics import TopicPair, plan_topics
+from .destination_topics import plan_topics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,8 +89,7 @@ def plan(
     bounds = unconsumed.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
     ranges = unconsumed.open_ranges(wanted, bounds, source, options.on_uncommitted)
     copied = {each.source.topic for each in ranges if each.copies}
-    pairs = [TopicPair(topic, names[topic], topic in copied) for topic in sorted(names)]
-    made = plan_topics(source, destination, pairs)
+    made = plan_topics(source, destination, dict(sorted(names.items())), copied)
     planned = Backlog(
         _name(source_id, destination_id, snapshot, ranges),
         source_id,
@@ -142,7 +140,26 @@ def check_known(
         )
     planned, notes = _without_new(known, wanted, source, options.on_uncommitted)
     bounds = positions.partition_bounds(source, {*ranges_of, *(draft.source_partition for draft in wanted)})
-    _check_planned(planned, ranges_of, bounds, source, options.on_uncommitted)
+    # Every group-partition is one of the copy, whose range has all that the group has not consumed.
+    for draft in planned:
+        backlog_range = ranges_of.get(draft.source_partition)
+        if backlog_range is None or backlog_range.destination != draft.partition:
+            raise Refused(
+                f"the copy was planned without {draft.source_partition} as {draft.partition}",
+                remedy=f"give the {option_name('topic_map')} that it was planned with, or copy into another directory",
+                kind=FailureKind.COPY_OUTDATED,
+            )
+        begun_at = unconsumed.standing(
+            draft, bounds[backlog_range.source].log_start, backlog_range.end, options.on_uncommitted
+        )
+        if draft.committed is None and begun_at is not None and begun_at < backlog_range.start:
+            raise Refused(
+                f"{option_name('on_uncommitted')} would start {draft.source_group} at {begun_at} on {backlog_range.source}, "
+                f"but the copy starts at {backlog_range.start}",
+                cluster=str(source),
+                remedy=f"give the {option_name('on_uncommitted')} that it was planned with, or copy into another directory",
+                kind=FailureKind.COPY_OUTDATED,
+            )
     if not known.is_done:
         for backlog_range in known.ranges:
             preconditions.check_source_log(source, backlog_range, bounds[backlog_range.source])
@@ -180,33 +197,6 @@ def _without_new(
         )
     text = f"{min(new)} was added at the source since the copy was planned{more}: it is left alone, and not copied."
     return [draft for draft in wanted if draft.source_partition not in new], [Note(NoteKind.SOURCE_GROWN, text)]
-
-
-def _check_planned(
-    wanted: t.Iterable[Draft],
-    ranges_of: t.Mapping[TopicPartition, BacklogRange],
-    bounds: SourceBounds,
-    source: Connection,
-    on_uncommitted: OnUncommitted,
-) -> None:
-    """Every group-partition is one of the copy, whose range has all that the group has not consumed."""
-    for draft in wanted:
-        backlog_range = ranges_of.get(draft.source_partition)
-        if backlog_range is None or backlog_range.destination != draft.partition:
-            raise Refused(
-                f"the copy was planned without {draft.source_partition} as {draft.partition}",
-                remedy=f"give the {option_name('topic_map')} that it was planned with, or copy into another directory",
-                kind=FailureKind.COPY_OUTDATED,
-            )
-        begun_at = unconsumed.standing(draft, bounds[backlog_range.source].log_start, backlog_range.end, on_uncommitted)
-        if draft.committed is None and begun_at is not None and begun_at < backlog_range.start:
-            raise Refused(
-                f"{option_name('on_uncommitted')} would start {draft.source_group} at {begun_at} on {backlog_range.source}, "
-                f"but the copy starts at {backlog_range.start}",
-                cluster=str(source),
-                remedy=f"give the {option_name('on_uncommitted')} that it was planned with, or copy into another directory",
-                kind=FailureKind.COPY_OUTDATED,
-            )
 
 
 def growth(known: Backlog, bounds: SourceBounds, source: Connection, allowed: bool) -> list[Note]:

@@ -15,6 +15,7 @@ from ..._control import groups, permissions, positions, storage, topics
 from ..._control.configs import TopicConfigs, broker_number
 from ..._control.positions import Bounds
 from ..._model.backlog import Backlog, BacklogRange, BacklogTopic
+from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.copy_progress import all_groups, begin_anew, run_of, transactional_ids
 from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
@@ -62,27 +63,25 @@ def is_same(topic: BacklogTopic, ids: t.Mapping[str, str | None]) -> bool:
 
 def check_topics(backlog: Backlog, source: Connection, destination: Connection) -> None:
     """Raise Refused where a topic of the destination is another one or gone; of the source too, until all is copied."""
-    known = [topic for topic in backlog.topics if topic.topic_id is not None]
-    ids = topics.topic_ids(destination, [topic.name for topic in known])
-    for topic in known:
-        if topic.name not in ids:
+    noted = backlog.destination_identity.traits
+    now = Traits(topic_ids=topics.topic_ids(destination, noted.topic_ids))
+    for topic in backlog.topics:
+        if topic.name in noted.topic_ids and topic.name not in now.topic_ids:
             what = "that the copy has created does not exist any more"
             if topic.created is None:
                 what = "existed when the copy was planned, but does not exist now"
             raise _other_topic(destination, f"the topic {what}", topic=topic.name)
-        if (topic_id := ids[topic.name]) not in (None, topic.topic_id):
-            what = (
-                f"deleted and created again since the copy was planned: its id is {topic_id}, and was {topic.topic_id}"
-            )
-            raise _other_topic(destination, f"the topic was {what}", topic=topic.name)
+        if how := noted.how_recreated(topic.name, now):
+            what = f"the topic was deleted and created again since the copy was planned: {how}"
+            raise _other_topic(destination, what, topic=topic.name)
     if not backlog.is_done:
-        ids = topics.topic_ids(source, [topic.source for topic in backlog.topics])
+        noted = backlog.source_identity.traits
+        now = Traits(topic_ids=topics.topic_ids(source, [topic.source for topic in backlog.topics]))
         for topic in backlog.topics:
-            topic_id = ids.get(topic.source)
-            is_other = None not in (topic.source_topic_id, topic_id) and topic_id != topic.source_topic_id
-            if topic.source not in ids or is_other:
+            how = noted.how_recreated(topic.source, now)
+            if topic.source not in now.topic_ids or how:
                 raise Refused(
-                    f"the topic was deleted{' and created again' if is_other else ''} since the copy was planned, and not all "
+                    f"the topic was deleted{' and created again' if how else ''} since the copy was planned, and not all "
                     "of it is copied",
                     cluster=str(source),
                     topic=topic.source,

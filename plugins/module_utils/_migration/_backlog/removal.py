@@ -8,6 +8,7 @@ import functools
 import typing as t
 
 from ..._control import commits, deletion, topics
+from ..._control.configs import alter_topic_configs
 from ..._model.backlog import Backlog, BacklogTopic
 from ..._model.connection import Connection
 from ..._model.copy_progress import Run, all_groups, transactional_id, transactional_ids, transactional_number
@@ -94,7 +95,7 @@ def remove_copy(
             _check_claim(backlog, destination, claimed)
             fence(destination, transactional_ids(backlog))
             _check_claim(backlog, destination, claimed)  # of a run that has begun just before it was fenced
-        suspended_settings.alter(destination, settings)
+        alter_topic_configs(destination, settings)
         deletion.delete_topics(destination, {topic.name: topic.topic_id for topic in made if topic.topic_id})
         _delete_groups(destination, names)
     return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), notes)
@@ -107,7 +108,7 @@ def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connecti
     this process meanwhile, so that a run which was fenced can say by whom.
     """
     progress = read_progress(backlog, destination, stable=False)
-    known = [each for each in backlog.ranges if each.destination.topic in deleted and progress.get(each.source)]
+    known = [each for each in backlog.ranges if each.destination.topic in deleted and progress.get(each.destination)]
     numbers = {transactional_number(each.destination) for each in known}
     fence(destination, sorted({*transactional_ids(backlog)} - {transactional_id(backlog.name, at) for at in numbers}))
     if known:
@@ -137,7 +138,7 @@ def _check_claim(backlog: Backlog, destination: Connection, claimed: dict[TopicP
 
 
 def _named(backlog: Backlog, destination: Connection) -> dict[TopicPartition, Run | None]:
-    """The run that the progress of each range names, by source partition."""
+    """The run that the progress of each range names, by destination partition."""
     progress = read_progress(backlog, destination, stable=True)
     return {partition: current.run if current else None for partition, current in progress.items()}
 

@@ -35,28 +35,18 @@ _SUSPENDED = {
 _EVERYWHERE = (CLEANUP, "message.timestamp.type", "retention.bytes", "retention.ms")
 
 
-class Brought(t.NamedTuple):
-    """What bring_settings() has done, or would do. backlog: the copy afterwards.
-
-    notes: of the topics that stay as they are, and of those that should have been suspended and were not. changed: whether the
-    copy, or a setting of a topic, is another one.
-    """
-
-    backlog: Backlog
-    notes: list[Note]
-    changed: bool
-
-
 def bring_settings(
     backlog: Backlog,
     destination: Connection,
     free: t.Collection[str],
     save: Save | None,
     left: t.Collection[str] = (),
-) -> Brought:
+) -> tuple[Backlog, list[Note], bool]:
     """Give these topics the settings back that they had before the copy, and suspend those of all others.
 
     save: writes the copy file; None only tells. left: topics that are not touched at all.
+    -> the copy afterwards; notes of the topics that stay as they are, and of those that should have been suspended and were
+    not; and whether the copy, or a setting of a topic, is another one.
     """
     ours = [topic for topic in backlog.topics if topic.suspended and topic.name not in left]
     due = [topic for topic in ours if topic.name in free and not topic.restored]
@@ -94,10 +84,11 @@ def bring_settings(
     if save is not None:
         if held != backlog:
             save(held)  # before anything is suspended, because only what is noted as suspended is restored after a kill
-        alter(destination, wanted | {topic.name: changes(topic, configs[topic.name], suspended=False) for topic in due})
+        back = {topic.name: changes(topic, configs[topic.name], suspended=False) for topic in due}
+        alter_topic_configs(destination, wanted | back)
         if after != held:
             save(after)
-    return Brought(after, notes, after != backlog or bool(needed))
+    return after, notes, after != backlog or bool(needed)
 
 
 def suspend_again(backlog: Backlog, destination: Connection, save: Save) -> tuple[Backlog, list[Note]]:
@@ -110,7 +101,7 @@ def suspend_again(backlog: Backlog, destination: Connection, save: Save) -> tupl
         return backlog, []
     after = backlog.with_topics(noted_again(topic, configs[topic.name]) for topic in moved)
     save(after)
-    alter(destination, wanted)
+    alter_topic_configs(destination, wanted)
     return after, [
         Note(
             NoteKind.SETTINGS_SUSPENDED,
@@ -147,11 +138,6 @@ def changes_back(destination: Connection, topics: t.Iterable[BacklogTopic]) -> d
     configs = topic_configs(destination, [topic.name for topic in suspended])
     back = {topic.name: changes(topic, configs[topic.name], suspended=False) for topic in suspended}
     return {name: settings for name, settings in back.items() if settings}
-
-
-def alter(destination: Connection, wanted: t.Mapping[str, t.Mapping[str, str | None]]) -> None:
-    """Make what changes() tells, by topic."""
-    alter_topic_configs(destination, {name: settings for name, settings in wanted.items() if settings})
 
 
 def noted_again(topic: BacklogTopic, configs: TopicConfigs) -> BacklogTopic:

@@ -64,18 +64,26 @@ def take_over(
     """
     names, fresh = all_groups(backlog), not backlog.claimed
     # Who is refused for it must not end the run that it is refused for.
-    for backlog_range, progress in _progress(backlog, destination).items():
-        if progress is not None:
+    known = read_progress(backlog, destination, stable=False)
+    for backlog_range in backlog.ranges:
+        if (progress := known.get(backlog_range.destination)) is not None:
             _check_end(destination, backlog, backlog_range, progress)
 
     def decide(kept: KnownProgress) -> Claimed | Lost:
         nonlocal backlog
-        decision = _decided(backlog, destination, fresh, append, made, rebuilt or {}, kept)
-        if isinstance(decision, Claimed) and (decision.ranges != backlog.ranges or not backlog.claimed):
-            backlog = dataclasses.replace(backlog, ranges=decision.ranges, claimed=True)
+        empty = [partition for partition, progress in kept.items() if progress is None and partition.topic in made]
+        bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
+        is_first = not any(kept.values())
+        ranges, lost = _judged(backlog, destination, kept, bounds, fresh and is_first, append)
+        found_again = {at: progress for at, (end, progress) in (rebuilt or {}).items() if lost.get(at) == end}
+        if found_again.keys() != lost.keys():
+            return Lost(lost)
+        if ranges != backlog.ranges or not backlog.claimed:
+            backlog = dataclasses.replace(backlog, ranges=ranges, claimed=True)
             if save is not None:
                 save(backlog)  # before it is claimed: later, the log tells nobody where the copy has begun
-        return decision
+        progress = {each.destination: kept[each.destination] or Progress(each.start) for each in ranges if each.copies}
+        return Claimed(ranges, progress | found_again, is_first)
 
     claimed = claim(destination, backlog.name, names, backlog.ranges, run, decide)
     if isinstance(claimed, Lost):
@@ -92,38 +100,12 @@ def take_over(
     return backlog
 
 
-def _decided(
-    backlog: Backlog,
-    destination: Connection,
-    fresh: bool,
-    append: bool,
-    made: t.Collection[str],
-    rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]],
-    kept: KnownProgress,
-) -> Claimed | Lost:
-    """What take_over() claims, from what the progress groups hold."""
-    empty = [partition for partition, progress in kept.items() if progress is None and partition.topic in made]
-    bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
-    is_first = not any(kept.values())
-    ranges, lost = _judged(backlog, destination, kept, bounds, fresh and is_first, append)
-    if any(partition not in rebuilt or rebuilt[partition][0] != end for partition, end in lost.items()):
-        return Lost(lost)
-    progress = {each.destination: kept[each.destination] or Progress(each.start) for each in ranges if each.copies}
-    return Claimed(ranges, progress | {partition: rebuilt[partition][1] for partition in lost}, is_first)
-
-
 def check_takeover(backlog: Backlog, destination: Connection, append: bool) -> dict[TopicPartition, int]:
     """What take_over() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
     others.check_copies(backlog, destination)
-    kept: KnownProgress = {each.destination: progress for each, progress in _progress(backlog, destination).items()}
+    kept = read_progress(backlog, destination, stable=False)
     bounds = positions.partition_bounds(destination, list(kept))
     return _judged(backlog, destination, kept, bounds, not backlog.claimed and not any(kept.values()), append)[1]
-
-
-def _progress(backlog: Backlog, destination: Connection) -> dict[BacklogRange, Progress | None]:
-    """How far each range is that has something to copy, as far as brokers tell without waiting."""
-    known = read_progress(backlog, destination, stable=False)
-    return {each: known[each.source] for each in backlog.ranges if each.copies}
 
 
 def check_idle(backlog: Backlog, destination: Connection, wait: float) -> None:
@@ -249,25 +231,20 @@ def _judged(
             preconditions.check_log(destination, planned, progress.next, log)
         elif log.high_watermark > planned.begin and fresh:
             if log.log_start < log.high_watermark and not append:
-                raise _written_before(destination, partition, log)
+                raise Refused(
+                    f"the topic was empty when the copy was planned, and has offsets {log.log_start} to {log.high_watermark}",
+                    cluster=str(destination),
+                    why="somebody else writes to it, and every group would skip these records",
+                    remedy="stop whoever writes there, and keep these records if nobody else has them: give the copy up "
+                    f"({option_name('state: absent')}), and copy to another topic ({option_name('topic_map')}). Only if nobody "
+                    "needs them, empty the topic, and run again",
+                    **partition._asdict(),
+                    kind=FailureKind.TOPIC_NOT_EMPTY,
+                )
             ranges[partition] = dataclasses.replace(planned, begin=log.end)
         elif log.high_watermark > planned.begin:
             lost[partition] = log.high_watermark
     return tuple(ranges.values()), lost
-
-
-def _written_before(destination: Connection, partition: TopicPartition, log: Bounds) -> Refused:
-    """The error for records that have come since the copy was planned, and before it has written any."""
-    return Refused(
-        f"the topic was empty when the copy was planned, and has offsets {log.log_start} to {log.high_watermark}",
-        cluster=str(destination),
-        why="somebody else writes to it, and every group would skip these records",
-        remedy="stop whoever writes there, and keep these records if nobody else has them: give the copy up "
-        f"({option_name('state: absent')}), and copy to another topic ({option_name('topic_map')}). Only if nobody needs them, "
-        "empty the topic, and run again",
-        **partition._asdict(),
-        kind=FailureKind.TOPIC_NOT_EMPTY,
-    )
 
 
 def _check_end(destination: Connection, backlog: Backlog, backlog_range: BacklogRange, progress: Progress) -> None:

@@ -34,9 +34,8 @@ from ..cluster_logs import ClusterLogs, expect_reading, learn_both
 from ..cut_logs import CutOff, cut_off
 from ..drafts import Draft
 from ..expected import still_true, with_expected, without_needless_moves
-from ..file_clusters import equal_ids
+from ..file_clusters import check_snapshot_cluster, equal_ids
 from ..one_cluster import check_nothing_stays, check_rules_fit
-from ..take_snapshot import check_snapshot_cluster
 from ..unknown_rules import unknown_rules
 from . import merged_groups, new_records
 from .by_mirror_maker import by_mirror_maker, no_copies

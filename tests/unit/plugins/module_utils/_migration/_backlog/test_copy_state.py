@@ -234,7 +234,7 @@ def test_partitions_count_together_and_those_without_anything_to_copy_do_not():
         BacklogRange(TopicPartition("here", 1), 10, 60, TopicPartition("there", 1), 0),
         BacklogRange(TopicPartition("empty", 0), 5, 5, TopicPartition("empty", 0), 0),
     )
-    progress = {ranges[0].source: Progress(20, 9, 90), ranges[1].source: Progress(60, 49, 10)}
+    progress = {ranges[0].destination: Progress(20, 9, 90), ranges[1].destination: Progress(60, 49, 10)}
     assert copy_state.amounts(Backlog("copy", "a", "b", "c", (), ranges), progress) == {
         "there": copy_state.Amount(58, 100, 60, 100)
     }

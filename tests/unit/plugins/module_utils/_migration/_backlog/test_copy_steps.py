@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_differences, copy_steps
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import Prepared
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
@@ -51,14 +51,14 @@ def compared(monkeypatch):
             ends.extend(each.end for each in wanted)
             return list(differences)
 
-        monkeypatch.setattr(copy_steps.positions, "partition_bounds", bounds)
-        monkeypatch.setattr(copy_steps.preconditions, "check_topics", lambda *_: None)
-        monkeypatch.setattr(copy_steps, "compare", compared_ranges)
-        monkeypatch.setattr(copy_steps, "open_session", lambda _options: contextlib.nullcontext())
+        monkeypatch.setattr(copy_differences.positions, "partition_bounds", bounds)
+        monkeypatch.setattr(copy_differences.preconditions, "check_topics", lambda *_: None)
+        monkeypatch.setattr(copy_differences, "compare", compared_ranges)
+        monkeypatch.setattr(copy_differences, "open_session", lambda _options: contextlib.nullcontext())
         clock = iter(range(0, 10_000, 10))
-        monkeypatch.setattr(copy_steps.time, "monotonic", lambda: next(clock))
-        monkeypatch.setattr(copy_steps.time, "sleep", waits.append)
-        found = copy_steps.copy_differences(COPIED, (), SOURCE, DESTINATION, SparkOptions(), lambda _text: None)
+        monkeypatch.setattr(copy_differences.time, "monotonic", lambda: next(clock))
+        monkeypatch.setattr(copy_differences.time, "sleep", waits.append)
+        found = copy_differences.copy_differences(COPIED, (), SOURCE, DESTINATION, SparkOptions(), lambda _text: None)
         return found if differences else (ends[0], len(waits))
 
     return compare
@@ -95,7 +95,7 @@ def finish(monkeypatch):
         running = dataclasses.replace(COPIED, ranges=(dataclasses.replace(COPIED.ranges[0], done=None),))
         progress = Progress(200, 100, 900, 101, places={100: 0}, end=200)
         monkeypatch.setattr(copy_steps.preconditions, "check_topics", lambda *_: None)
-        monkeypatch.setattr(copy_steps.copy_state, "read_progress", lambda *_, **_how: {HERE: progress})
+        monkeypatch.setattr(copy_steps.copy_state, "read_progress", lambda *_, **_how: {THERE: progress})
 
         def bounds(cluster, partitions):
             ends = {HERE: end, HERE._replace(partition=1): added}

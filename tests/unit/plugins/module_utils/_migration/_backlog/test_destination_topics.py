@@ -52,7 +52,7 @@ def prepare(monkeypatch):
         patch(topic_making, "create_topics", create_topics)
         for module in (destination_topics, topic_making.configs):
             patch(module, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(effective, own)})
-        patch(suspended_settings, "alter_topic_configs", lambda *_args: None)
+        patch(destination_topics, "alter_topic_configs", lambda *_args: None)
         return destination_topics.prepare(
             NOWHERE, NOWHERE, [PLANNED], {"orders"}, [].append if saved is None else saved.append
         )
@@ -114,8 +114,8 @@ def plan(monkeypatch, suspended):
         layouts = {"orders": TopicLayout(2, replicas)}
         monkeypatch.setattr(destination_topics.storage, "topic_layouts", lambda *_args: layouts)
         monkeypatch.setattr(topic_making.topic_changes, "try_creation", lambda *_args: trial)
-        pair = destination_topics.TopicPair("orders", "orders", copies)
-        (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, [pair])
+        copied = {"orders"} if copies else set()
+        (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, {"orders": "orders"}, copied)
         suspended.clear()
         suspended.update(topic.suspended)
         return topic.created

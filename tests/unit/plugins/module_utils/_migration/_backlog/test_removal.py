@@ -14,7 +14,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Earlier
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.suspended_settings import Brought
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -70,7 +69,7 @@ class Cluster:
         patch(removal, "fence", lambda *_args: self.done.append("fence"))
         patch(removal, "claim", lambda *_args: self.done.append("claim"))
         patch(removal.suspended_settings, "changes_back", lambda _connection, topics: self.back)
-        patch(removal.suspended_settings, "alter", lambda _connection, changes: self.done.append(changes))
+        patch(removal, "alter_topic_configs", lambda _connection, changes: self.done.append(changes))
         patch(removal.deletion, "delete_topics", lambda _connection, topics: self.done.append(topics))
         patch(removal.commits, "delete_groups", lambda _connection, names: self.done.append(names) or {})
         patch(others.groups, "list_groups", lambda *_args, **_how: self.listed())
@@ -279,9 +278,9 @@ def test_progress_that_a_finished_copy_removes_counts_as_a_change_in_check_mode_
     monkeypatch.setattr(
         copy_backlog.entries, "standing_of_groups", lambda *_: entries.CopiedTopics({"orders"}, set(), [])
     )
-    monkeypatch.setattr(copy_backlog.suspended_settings, "bring_settings", lambda *_: Brought(BACKLOG, [], False))
-    brought = copy_backlog._settled(BACKLOG, [], NOWHERE, CopyOptions(), None, save)
-    assert (brought.notes, brought.changed) == ([], is_left)
+    monkeypatch.setattr(copy_backlog.suspended_settings, "bring_settings", lambda *_: (BACKLOG, [], False))
+    _backlog, notes, changed = copy_backlog._settled(BACKLOG, [], NOWHERE, CopyOptions(), None, save)
+    assert (notes, changed) == ([], is_left)
     assert cluster.done == [tuple(all_groups(BACKLOG)) if is_left else ()] * (save is not None)
 
 

@@ -68,7 +68,7 @@ class Cluster:
         patch = monkeypatch.setattr
         for module in (destination_topics, suspended_settings):
             patch(module, "topic_configs", lambda _connection, names, **_how: {it: self.configs(it) for it in names})
-        patch(suspended_settings, "alter_topic_configs", self.alter)
+            patch(module, "alter_topic_configs", self.alter)
         patch(
             others.groups, "list_groups", lambda *_args, **_how: [GroupListing(it, "", "", "") for it in self.offsets]
         )

@@ -47,7 +47,7 @@ def take(monkeypatch):
         def claim(_connection, _name, _groups, _ranges, _run, decide):
             return decide({MADE.destination: None, THERE.destination: None} | kept)
 
-        known = {each.source: kept.get(each.destination) for each in (MADE, THERE)}
+        known = {each.destination: kept.get(each.destination) for each in (MADE, THERE)}
         monkeypatch.setattr(takeover, "read_progress", lambda *_args, **_options: known)
         monkeypatch.setattr(takeover, "claim", claim)
         return takeover.take_over(backlog, NOWHERE, RUN, **options)
@@ -93,7 +93,7 @@ def test_what_others_write_before_any_run_claims_the_copy_is_no_progress_that_is
     take, _asked = take
     monkeypatch.setattr(takeover.positions, "partition_bounds", lambda _cluster, asked: dict.fromkeys(asked, log))
     monkeypatch.setattr(
-        takeover, "read_progress", lambda *_args, **_options: dict.fromkeys([MADE.source, THERE.source])
+        takeover, "read_progress", lambda *_args, **_options: dict.fromkeys([MADE.destination, THERE.destination])
     )
     assert takeover.check_takeover(FRESH, NOWHERE, append=True) == {}
     taken = take({}, append=True)
