@@ -8,7 +8,11 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import Unanswered
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import limits, writing
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
+    commit,
+    commit_decision,
+    writing,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -62,7 +66,8 @@ class MemoryGroups(Mortal):
         """Be what is written to, and for these modules a cluster whose logs have the offsets 0 to 98."""
         for name in ("groups", "commits", "permissions"):
             monkeypatch.setattr(writing, name, self)
-        monkeypatch.setattr(limits, "broker_number", lambda _connection, _name: self.metadata_limit)
+        monkeypatch.setattr(commit, "permissions", self)
+        monkeypatch.setattr(commit_decision, "broker_number", lambda _connection, _name: self.metadata_limit)
         log = Bounds(0, 99, 99)
         logs = types.SimpleNamespace(
             partition_bounds=lambda _connection, its: dict.fromkeys(its, log),

@@ -7,13 +7,14 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._control import positions
+from ..._control import permissions, positions
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.earlier_look import NOT_LOOKED, EarlierLook
 from ..._model.errors import Refused
 from ..._model.group_state import commits_of
 from ..._model.left_out import left_out as not_done
+from ..._model.notes import Note
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Pending, Receipt, ReceiptEntry
@@ -22,8 +23,8 @@ from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
 from .. import renewal
 from ..file_clusters import changed_entries, check_cluster, check_same, correct_file, keeps_rollback
-from . import conflicts, coverage, limits, rollback, writing
-from .commit_decision import CommitDecision, decide_commit
+from . import conflicts, coverage, rollback, writing
+from .commit_decision import CommitDecision, check_targets, decide_commit
 from .conflicts import Target, Writes
 from .outcome import CommitOptions, CommitOutcome, Save, outcome_of, save_last
 from .source_watch import SourceWatch
@@ -81,7 +82,7 @@ def commit(
         cluster,
     )
     entries = [entry for entry in entries if entry.offset is not None]
-    logs = changed.destination.traits.logs
+    topics = changed.destination.traits
     decided = decide_commit(
         entries,
         known,
@@ -91,7 +92,7 @@ def commit(
         producers,
         earlier,
         now,
-        logs,
+        topics,
         one_cluster=plan.is_within_one_cluster,
         returns=returns,
         predicts=save is None,
@@ -117,7 +118,7 @@ def commit(
         if receipt is not None and finished != receipt:
             save(finished)
         return outcome
-    _carry_out(destination, decided, changed.destination.traits, save)
+    _carry_out(destination, decided, topics, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
     written_notes += producers.after(decided.may_start)
     return dataclasses.replace(
@@ -185,41 +186,35 @@ def roll_back(
     """
     cluster = str(destination)
     now = check_cluster(receipt.name, receipt.identity, destination, correct_file())
-    chosen = rollback.choose(receipt, selection, cluster)
-    found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
+    chosen, chosen_notes = rollback.choose(receipt, selection, cluster)
+    found = writing.read_named_groups(destination, {entry.group for entry in chosen})
     lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     recreated = receipt.traits.recreated(now.traits)
-    rollback.check_recreated({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
+    rollback.check_recreated({**lacking, **rollback.targets(chosen, readings)}, recreated, cluster)
     policies = options.on_rewind, options.on_advance
     never_joined = rollback.unjoined(found)
-    moving = {entry.group for entry in chosen.entries if rollback.is_to_move(entry, current)}
+    moving = {entry.group for entry in chosen if rollback.is_to_move(entry, current)}
     with writing.members_first(destination, lambda: moving, found, options.on_active_group):
-        entries, kept = rollback.without_kept(chosen.entries, current, *policies, cluster, returned, never_joined)
+        entries, kept = rollback.without_kept(chosen, current, *policies, cluster, returned, never_joined)
     wanted = {**lacking, **rollback.targets(entries, readings)}
-    if gone is not None:
-        taken = wanted.keys() & current.keys()
-        coming = gone if save is None else ()
-        _check_old_groups([entry for entry in entries if entry.key in taken], gone, coming, destination)
-    restored = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
-    bounds = positions.partition_bounds(destination, restored) if restored else {}
-    notes = [
-        *chosen.notes,
-        *rollback.check_bounds(wanted, bounds, cluster),
-        *rollback.staying(receipt, wanted, current),
-    ]
-    writing.check_write_acls(destination, wanted, "the rollback")
-    limits.check_targets(destination, wanted)
+    if gone is not None:  # offsets that would be left to no group
+        taken = [entry for entry in entries if entry.key in wanted and entry.key in current]
+        old = {origin.group for entry in taken for origin in entry.origins}.difference(gone)
+        # A group of the name of a removed one may exist, but not with what was removed.
+        having = {name for name, reading in writing.read_named_groups(destination, old).items() if reading.offsets}
+        rollback.check_old_groups(taken, having.union(gone if save is None else ()), gone, cluster)
+    restoring_notes = check_restorable(destination, wanted, "the rollback")
     names = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
     writes = Writes(wanted, kept).without(busy)
-    concerned = {*(entry.key for entry in chosen.entries), *writes.set}
+    concerned = {*(entry.key for entry in chosen), *writes.set}
     left_out = [*writes.kept, *writing.left_out_lines(busy)]
-    alone = sorted({entry.group for entry in chosen.entries} - {entry.group for entry in entries})
+    alone = sorted({entry.group for entry in chosen} - {entry.group for entry in entries})
     outcome = dataclasses.replace(
         outcome_of(concerned, commits_of(found), writes, left_out),
-        notes=notes,
+        notes=[*chosen_notes, *restoring_notes, *rollback.staying(receipt, wanted, current)],
         active_groups=sorted(busy),
         kept_groups=alone,
         unmoved=[
@@ -234,19 +229,17 @@ def roll_back(
     return outcome
 
 
-def _check_old_groups(
-    entries: t.Collection[ReceiptEntry],
-    gone: t.Collection[str],
-    coming: t.Collection[str],
-    destination: Connection,
-) -> None:
-    """Raise Refused where a rollback of these entries would leave offsets to no group.
+def check_restorable(destination: Connection, wanted: t.Mapping[Key, Target], what: str) -> list[Note]:
+    """Raise Refused or NotAuthorized where these offsets, which stood there once, cannot be restored as a whole; -> notes.
 
-    gone: see roll_back(). A group of such a name may exist, but not with what was removed. coming: those that are made again.
+    what: is done, for messages.
     """
-    old = {origin.group for entry in entries for origin in entry.origins}.difference(gone)
-    having = {name for name, reading in writing.read_named_groups(destination, old).items() if reading.offsets}
-    rollback.check_old_groups(entries, having.union(coming), gone, str(destination))
+    partitions = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
+    bounds = positions.partition_bounds(destination, partitions) if partitions else {}
+    notes = rollback.check_bounds(wanted, bounds, str(destination))
+    writing.check_write_acls(destination, wanted, what)
+    check_targets(destination, wanted)
+    return notes
 
 
 def _restore(
@@ -289,6 +282,6 @@ def _remove_empty_groups(destination: Connection, written: writing.Written) -> N
     """
     alive = {group for group, _partition in written.done} | written.failed_groups
     empty = {group for (group, _partition), target in written.targets.items() if target is None} - alive
-    if empty and writing.sees_all_commits(destination):
+    if empty and permissions.sees_every_topic(destination):
         not_removed = writing.remove_groups(destination, empty)
         writing.check_removed(destination, not_removed, "stop what uses it, and run the same again")

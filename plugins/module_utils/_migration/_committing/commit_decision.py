@@ -11,28 +11,29 @@ from ..._control import positions
 from ..._control.abilities import Ability
 from ..._control.configs import broker_number
 from ..._control.permissions import not_offered
-from ..._model.cluster_identity import LogRange
+from ..._model.cluster_identity import LogRange, Traits
 from ..._model.connection import Connection
 from ..._model.earlier_look import EarlierLook
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
-from ..._model.group_state import CommittedOffset, GroupReading, commits_of
-from ..._model.idle import idle_problem
+from ..._model.group_state import GroupReading, commits_of
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry
-from ..._model.policies import OnActiveGroup, OnExpiring
+from ..._model.policies import OnExpiring
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
-from ..._model.records import TopicPartition
 from .. import quiet, renewal
-from . import conflicts, entry_decision, limits, writing
+from . import conflicts, entry_decision, writing
 from .conflicts import Target, Writes
 from .entry_decision import Ground
 from .outcome import CommitOptions
 from .source_watch import SourceWatch
 from .write_watch import WriteWatch
+
+METADATA_LIMIT = "offset.metadata.max.bytes"
+DEFAULT_METADATA_LIMIT = 4096
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,13 +70,13 @@ def decide_commit(
     producers: WriteWatch,
     earlier: EarlierLook,
     now: int | None,
-    logs: t.Mapping[str, t.Sequence[LogRange | None]],
+    topics: Traits,
     *,
     one_cluster: bool,
     returns: bool,
     predicts: bool,
 ) -> CommitDecision:
-    """What is written of these entries. logs: of the destination, as they were learned a moment ago, by topic and partition.
+    """What is written of these entries. topics: the destination's, with their logs as they were learned a moment ago.
 
     earlier: how its groups were seen before. one_cluster: whether it is the source as well. returns: see commit(). predicts:
     topics that a promotion would make are not there yet. The last request is the last look at the destination's groups, because
@@ -83,14 +84,24 @@ def decide_commit(
 
     Raises whatever commit() raises before its first write.
     """
-    standing = _standing(entries, known, destination)
-    found, known = standing.found, standing.known
+    found = writing.read_named_groups(
+        destination,
+        {entry.group for entry in entries} | {entry.group for entry in known.renewing},
+        {(key := entry.key): _thought(entry, known.by_key.get(key)) for entry in entries},
+    )
+    # What a renewal that was killed has still to give back counts as committed.
+    lacking = renewal.missing_commits(known, found)
+    readings = renewal.completed(found, lacking)
+    current = commits_of(readings)
+    known = conflicts.confirmed(known, current)
     concerned = {entry.key for entry in entries}
-    busy = quiet.with_clients(destination, groups_with_members(entries, found, options), found)
-    ground = ground_of(destination, standing.readings, known, options, one_cluster=one_cluster)
+    with_members = writing.groups_left_out({entry.group for entry in entries}, found, options.on_active_group)
+    busy = quiet.with_clients(destination, with_members, found)
+    ground = Ground(str(destination), readings, known, options, one_cluster)
     waiting = entry_decision.entries_to_write([entry for entry in entries if entry.group in busy], ground)
     entries = [entry for entry in entries if entry.group not in busy]
-    ground = _with_ends(ground, entries, destination)
+    gone = sorted({entry.partition for entry in entry_decision.vanished(entries, ground)})
+    ground = dataclasses.replace(ground, ends=positions.log_ends(destination, gone))
 
     def written_groups() -> set[str]:
         return {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
@@ -98,14 +109,14 @@ def decide_commit(
     with writing.members_first(destination, written_groups, found, options.on_active_group):
         planned = entry_decision.commit_writes(entries, ground)
     renewed, warned = _renewed(entries, known, found, planned, options)
-    again = {key: target for key, target in standing.current.items() if key[0] in renewed}
+    again = {key: target for key, target in current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
-    _check_bounds(destination, {key: target for key, target in planned.set.items() if key not in absent}, logs)
-    limits.check_targets(destination, {**again, **planned.set})
+    _check_bounds(destination, {key: target for key, target in planned.set.items() if key not in absent}, topics)
+    check_targets(destination, {**again, **planned.set})
     granted = {key: target for key, target in {**again, **planned.set}.items() if key not in absent}
     writing.check_write_acls(destination, granted, "the renewal" if renewed else "the commit", renewed)
 
-    names = {group for group, _partition in {**standing.lacking, **again, **planned.set}}
+    names = {group for group, _partition in {**lacking, **again, **planned.set}}
     watched = {name for name in planned.consumed if not found[name].has_members}
     notes = [*_expiry_notes(destination, warned), *writing.hidden_notes(destination, renewed)]
 
@@ -128,13 +139,13 @@ def decide_commit(
 
     written = [entry for entry in entries if entry.key in allowed.set]
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
-    remade = {key: target for key, target in {**standing.lacking, **again}.items() if key[0] not in skipped}
+    remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
     return CommitDecision(
         known=known,
         found=found,
         concerned={*concerned, *remade, *allowed.set},
         receipt_entries=conflicts.receipt_entries(
-            entries, allowed.set, standing.current, known, now, undoes_last=one_cluster or returns
+            entries, allowed.set, current, known, now, undoes_last=one_cluster or returns
         ),
         planned=allowed,
         may_start={key for key in may_start if key[0] not in skipped},
@@ -146,32 +157,6 @@ def decide_commit(
         source_notes=source_notes,
         notes=[*_back_notes(entry_decision.moved_back(written, ground)), *notes],
     )
-
-
-class _Standing(t.NamedTuple):
-    """What stands at the destination before anything is decided.
-
-    found: the groups as they were read. lacking: what a renewal that was killed has still to give back; it counts as committed
-    in readings and in current, which is by group and partition. known: the receipt, with what has become of its entries.
-    """
-
-    found: dict[str, GroupReading]
-    lacking: dict[Key, CommittedOffset]
-    readings: dict[str, GroupReading]
-    current: dict[Key, CommittedOffset]
-    known: Receipt
-
-
-def _standing(entries: t.Sequence[PlanEntry], known: Receipt, destination: Connection) -> _Standing:
-    found = writing.read_named_groups(
-        destination,
-        {entry.group for entry in entries} | {entry.group for entry in known.renewing},
-        {(key := entry.key): _thought(entry, known.by_key.get(key)) for entry in entries},
-    )
-    lacking = renewal.missing_commits(known, found)
-    readings = renewal.completed(found, lacking)
-    current = commits_of(readings)
-    return _Standing(found, lacking, readings, current, conflicts.confirmed(known, current))
 
 
 def _given(entries: t.Iterable[PlanEntry], known: Receipt) -> set[Key]:
@@ -228,62 +213,10 @@ def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
     return [Note(NoteKind.MOVED_BACK, text)]
 
 
-def groups_with_members(
-    entries: t.Iterable[PlanEntry],
-    readings: t.Mapping[str, GroupReading],
-    options: CommitOptions,
-) -> dict[str, str]:
-    """The groups that have members, and why they are left out, where a policy leaves them out.
-
-    What members commit after the plan was made, or how far they are, is then no reason to refuse anything.
-    """
-    if options.on_active_group != OnActiveGroup.SKIP_GROUP:
-        return {}
-    return {
-        name: problem
-        for name in sorted({entry.group for entry in entries})
-        if (problem := idle_problem(readings[name], readings[name]))
-    }
-
-
-def ground_of(
-    destination: Connection,
-    readings: t.Mapping[str, GroupReading],
-    receipt: Receipt,
-    options: CommitOptions,
-    *,
-    one_cluster: bool,
-) -> Ground:
-    """What decisions rest on, of groups as they were read, without the ends of logs."""
-    joined = {name for name, reading in readings.items() if reading.had_members}
-    return Ground(
-        str(destination),
-        commits_of(readings),
-        receipt,
-        options.on_rewind,
-        options.on_advance,
-        joined,
-        one_cluster=one_cluster,
-    )
-
-
-def _with_ends(ground: Ground, entries: list[PlanEntry], destination: Connection) -> Ground:
-    """The same with the ends of the logs of which a refusal says how much would be repeated."""
-    partitions = sorted({entry.partition for entry in entry_decision.vanished(entries, ground.current, ground.receipt)})
-    return dataclasses.replace(ground, ends=positions.log_ends(destination, partitions))
-
-
-def _check_bounds(
-    destination: Connection, targets: t.Mapping[Key, Target], logs: t.Mapping[str, t.Sequence[LogRange | None]]
-) -> None:
+def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target], topics: Traits) -> None:
     """A broker takes any offset; a consumer outside the log falls back to its reset policy, and loses or repeats."""
     partitions = {partition for _group, partition in targets}
-    known = {
-        TopicPartition(topic, number): log
-        for topic, ranges in logs.items()
-        for number, log in enumerate(ranges)
-        if log is not None
-    }
+    known = {at: noted for at in partitions if (noted := topics.log_of(at)) is not None}
     known |= positions.log_ranges(destination, partitions - known.keys())
     raise_any(
         _outside(key, target.offset, log, str(destination))
@@ -304,3 +237,39 @@ def _outside(key: Key, offset: int, log: LogRange, cluster: str) -> Refused:
         absent = ": what the source still has of them is absent then, and"
         remedy += ways(("on_absent", f"{absent} {option_name('on_absent')} decides about it"))
     return conflicts.entry_refusal(key, what, cluster, remedy, FailureKind.PLAN_OUTDATED, why)
+
+
+def check_targets(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+    """Raise Refused for metadata that is longer than the brokers take, which names the first entry that it is about.
+
+    Where their limit may not be read, it is Kafka's default. A cluster is asked only where an entry has metadata. What no
+    cluster would take is in no file (_model/documents.py).
+    """
+    lengths = {key: _length(target.metadata) for key, target in sorted(targets.items()) if target and target.metadata}
+    if not lengths:
+        return
+    limit = broker_number(destination, METADATA_LIMIT)
+    for (group, partition), length in lengths.items():
+        if length > (DEFAULT_METADATA_LIMIT if limit is None else limit):
+            why = f"the brokers' {METADATA_LIMIT} is {limit}"
+            remedy = f"raise {METADATA_LIMIT} of the brokers, or shorten the metadata in the file"
+            if limit is None:
+                why = (
+                    f"Kafka's default of {METADATA_LIMIT} is {DEFAULT_METADATA_LIMIT}, and this user may not "
+                    "read the brokers'"
+                )
+                remedy = "grant ACL CLUSTER DESCRIBE_CONFIGS, or shorten the metadata in the file"
+            raise Refused(
+                f"the metadata of {length} characters is too long to be committed",
+                cluster=str(destination),
+                group=group,
+                **partition._asdict(),
+                why=why,
+                remedy=remedy,
+                kind=FailureKind.METADATA_TOO_LONG,
+            )
+
+
+def _length(metadata: str) -> int:
+    """As brokers count, which call it bytes: String.length() of Java, that is, units of UTF-16."""
+    return len(metadata.encode("utf-16-le")) // 2

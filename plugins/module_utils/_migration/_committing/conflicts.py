@@ -75,19 +75,6 @@ def own_objections(entries: t.Iterable[PlanEntry], *, absent: bool = True) -> di
     return objections
 
 
-def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Refused:
-    return Refused(
-        f"{part_of(count, len(entries), 'group-partition')} of the plan {are(count)} blocked, first {entry_name(first)} "
-        f"({first.reason and first.reason.value}: {first.shown_detail})",
-        cluster=cluster,
-        remedy=ways(
-            ("", "remove the cause and plan again"),
-            ("on_blocked", f"leave their groups out by {option_name('on_blocked')}: skip_group"),
-        ),
-        kind=FailureKind.PLAN_BLOCKED,
-    )
-
-
 def without_blocked(
     entries: t.Iterable[PlanEntry], on_blocked: OnBlocked, cluster: str
 ) -> tuple[list[PlanEntry], list[PlanEntry], list[str]]:
@@ -101,7 +88,17 @@ def without_blocked(
     match on_blocked:
         case OnBlocked.FAIL:
             if blocked:
-                raise _blocked(entries, blocked[0], len(blocked), cluster)
+                first, count = blocked[0], len(blocked)
+                raise Refused(
+                    f"{part_of(count, len(entries), 'group-partition')} of the plan {are(count)} blocked, first "
+                    f"{group_partition(*first.key)} ({first.reason and first.reason.value}: {first.shown_detail})",
+                    cluster=cluster,
+                    remedy=ways(
+                        ("", "remove the cause and plan again"),
+                        ("on_blocked", f"leave their groups out by {option_name('on_blocked')}: skip_group"),
+                    ),
+                    kind=FailureKind.PLAN_BLOCKED,
+                )
         case OnBlocked.SKIP_GROUP:
             groups = {entry.group for entry in blocked}
         case OnBlocked.SKIP_PARTITION:
@@ -244,8 +241,3 @@ def blocked_text(entries: t.Sequence[PlanEntry]) -> str:
     """A line for partitions of one group that are left out, because they are blocked for one reason."""
     where = group_partition(entries[0].group, partitions_text(entry.partition for entry in entries))
     return f"{where}: blocked, {_reason(entries[0])}: left out"
-
-
-def entry_name(entry: PlanEntry) -> str:
-    """An entry of a plan in a message."""
-    return group_partition(*entry.key)

@@ -14,16 +14,17 @@ from ..._model.documents import utc_text
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_of
-from ..._model.group_state import CommittedOffset, commit_text, same_commit
+from ..._model.group_state import CommittedOffset, GroupReading, commit_text, same_commit
 from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import counted
-from ..._model.receipt import Origin, Pending, Receipt, ReceiptEntry
+from ..._model.receipt import Key, Origin, Pending, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Verdict
-from ..._model.visible_text import visible_name
-from .conflicts import Commits, Target, Writes, entry_name, entry_refusal, kept_by_policy
+from ..._model.visible_text import group_partition, visible_name
+from .conflicts import Target, Writes, entry_refusal, kept_by_policy
+from .outcome import CommitOptions
 
 _CONSUMED = "it has consumed since it was restored"
 _SWAPPED = "at the destination, every group has gone further than the plan: source and destination may be swapped"
@@ -37,29 +38,33 @@ _KILLED = (
 class Ground:
     """What the decisions on entries rest on.
 
-    current: what is committed at the destination. joined: groups that have members there, or had some once. ends: where
-    logs end, for partitions of vanished(). one_cluster: there is no second one. goes_back: whether the plan moves every group
-    back, between two clusters.
+    readings: the destination's groups. one_cluster: there is no second one. ends: where logs end, for partitions of
+    vanished(). goes_back: whether the plan moves every group back, between two clusters.
     """
 
     cluster: str
-    current: Commits
+    readings: t.Mapping[str, GroupReading]
     receipt: Receipt
-    on_rewind: OnRewind
-    on_advance: OnAdvance
-    joined: t.Collection[str] = ()
-    ends: t.Mapping[TopicPartition, int] = dataclasses.field(default_factory=dict)
+    options: CommitOptions
     one_cluster: bool = False
+    ends: t.Mapping[TopicPartition, int] = dataclasses.field(default_factory=dict)
     goes_back: bool = False
+
+    def committed(self, key: Key) -> Target:
+        """What is committed at the destination."""
+        return self.readings[key[0]].offsets.get(key[1])
+
+    def had_members(self, group: str) -> bool:
+        """Has a group members, or had it some once?"""
+        return self.readings[group].had_members
 
 
 def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
     """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused."""
     writes = Writes({}, [])
-    receipts = ground.receipt.by_key
     entries = list(entries)
-    ground = dataclasses.replace(ground, goes_back=not ground.one_cluster and _all_go_back(entries, ground.current))
-    decided = all_of(lambda entry: decide_entry(entry, receipts.get(entry.key), ground), entries)
+    ground = dataclasses.replace(ground, goes_back=not ground.one_cluster and _all_go_back(entries, ground))
+    decided = all_of(lambda entry: decide_entry(entry, ground), entries)
     for entry, decision in zip(entries, decided, strict=True):
         match decision:
             case CommittedOffset() as target:
@@ -75,11 +80,10 @@ def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
 
 def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[PlanEntry]:
     """Those of the entries that commit_writes() would write, or refuse to."""
-    receipts = ground.receipt.by_key
 
     def is_written(entry: PlanEntry) -> bool:
         try:
-            return isinstance(decide_entry(entry, receipts.get(entry.key), ground), CommittedOffset)
+            return isinstance(decide_entry(entry, ground), CommittedOffset)
         except Refused:
             return True
 
@@ -92,25 +96,25 @@ def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[str]:
     written: what a commit writes. Of an offset that was asked for, the plan has counted what it repeats.
     """
     clauses = []
-    receipts = ground.receipt.by_key
     for entry in written:
-        target, commit, earlier = entry.target, ground.current.get(entry.key), receipts.get(entry.key)
+        target, commit, earlier = entry.target, ground.committed(entry.key), ground.receipt.by_key.get(entry.key)
         is_migrated = earlier is not None and earlier.explains(commit)
         if target is None or (entry.verdict is Verdict.REQUESTED and not is_migrated):
             continue
         if commit is not None and commit.offset > target.offset:
-            clauses.append(f"{entry_name(entry)} (up to {counted(commit.offset - target.offset, 'record')})")
-        elif _vanished(earlier, ground.current):
+            clauses.append(f"{group_partition(*entry.key)} (up to {counted(commit.offset - target.offset, 'record')})")
+        elif _vanished(earlier, ground):
             most = _rest(entry, target, ground)
-            clauses.append(f"{entry_name(entry)}{most and f' ({most})'}")
+            clauses.append(f"{group_partition(*entry.key)}{most and f' ({most})'}")
     return clauses
 
 
-def vanished(entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt) -> list[PlanEntry]:
+def vanished(entries: t.Iterable[PlanEntry], ground: Ground) -> list[PlanEntry]:
     """The entries that were written and read back earlier, and of which the destination has no commit any more."""
-    missing = [entry for entry in entries if entry.key not in current]
     return [
-        entry for entry in missing if entry.offset is not None and _vanished(receipt.by_key.get(entry.key), current)
+        entry
+        for entry in entries
+        if entry.offset is not None and _vanished(ground.receipt.by_key.get(entry.key), ground)
     ]
 
 
@@ -121,13 +125,12 @@ class LeftAlone(t.NamedTuple):
     has_consumed: bool = False
 
 
-def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground) -> CommittedOffset | LeftAlone | None:
+def decide_entry(entry: PlanEntry, ground: Ground) -> CommittedOffset | LeftAlone | None:
     """What a commit does with an entry: what it writes, why it leaves it alone, or None where it stands right.
 
-    earlier: the receipt's entry. Raises Refused where the destination's commit is not what the plan expects, and where a
-    policy says fail.
+    Raises Refused where the destination's commit is not what the plan expects, and where a policy says fail.
     """
-    target, commit = entry.target, ground.current.get(entry.key)
+    target, commit, earlier = entry.target, ground.committed(entry.key), ground.receipt.by_key.get(entry.key)
     if target is None or same_commit(commit, target):
         return None
     # Whoever restores a backup again wants what it has, whatever the group has consumed since.
@@ -136,16 +139,18 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     settled = standing if standing is not None and standing.settles(entry, one_cluster=ground.one_cluster) else None
     if settled is not None and commit is not None and _goes_on(entry, settled, commit, target):
         # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
-        had_members = entry.group in ground.joined or (ground.one_cluster and entry.is_reset)
+        had_members = ground.had_members(entry.group) or (ground.one_cluster and entry.is_reset)
         if not settled.has_moved_alone(commit, had_members):
-            line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
+            line = f"{group_partition(*entry.key)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
             return LeftAlone(line, has_consumed=True)
         return _unexplained(entry, target, commit, settled, ground)
-    if standing is not None and _vanished(standing, ground.current):
+    if standing is not None and _vanished(standing, ground):
         return _again(entry, target, standing, ground)
     if settled is not None and _moved_back(entry, settled, commit):
-        if ground.on_advance == OnAdvance.KEEP:
-            return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(commit)}")
+        if ground.options.on_advance == OnAdvance.KEEP:
+            return LeftAlone(
+                f"{group_partition(*entry.key)}: migrated earlier, moved back since: left at {commit_text(commit)}"
+            )
         raise entry_refusal(
             entry.key,
             f"the group was migrated to {commit_text(settled.written)} {_when(settled)}, and somebody has moved it back to "
@@ -175,7 +180,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         and earlier is not None
         and earlier.written == target
         and earlier.explains(commit)
-        and not earlier.has_moved_alone(commit, entry.group in ground.joined)
+        and not earlier.has_moved_alone(commit, ground.had_members(entry.group))
     )
     why = _SWAPPED if ground.goes_back else _CONSUMED if has_consumed else None
     if (
@@ -184,7 +189,8 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         and (earlier.pending is Pending.ROLLBACK or earlier.is_replaced(commit, undoes_last=False))
     ):
         why = _KILLED
-    kept = kept_by_policy(entry.key, commit, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
+    policies = ground.options.on_rewind, ground.options.on_advance
+    kept = kept_by_policy(entry.key, commit, target, *policies, ground.cluster, why=why)
     ahead = 0 if commit is None else commit.offset - target.offset
     if kept is not None:
         return LeftAlone(f"{kept}: {_CONSUMED if has_consumed else _skips(ahead)}" if ahead > 0 else kept)
@@ -228,7 +234,7 @@ def _unexplained(
 ) -> CommittedOffset | LeftAlone:
     """What becomes of a group that goes on after where it was migrated to, although nobody has ever joined it."""
     was = earlier.written or target
-    line = f"{entry_name(entry)}: migrated earlier, and has never had members since: left at {commit_text(commit)}"
+    line = f"{group_partition(*entry.key)}: migrated earlier, and has never had members since: left at {commit_text(commit)}"
     return _rewound(
         entry,
         target,
@@ -253,7 +259,8 @@ def _again(
         entry,
         target,
         ground,
-        f"{entry_name(entry)}: {what.removeprefix('the group ')}: left without one ({option_name('on_rewind')}: keep)",
+        f"{group_partition(*entry.key)}: {what.removeprefix('the group ')}: left without one "
+        f"({option_name('on_rewind')}: keep)",
         f"{what} ({repeats})",
         "its committed offsets have expired, or somebody has removed or renamed the group; how far it had consumed is not "
         "known any more",
@@ -273,7 +280,7 @@ def _rewound(
     entry: PlanEntry, target: CommittedOffset, ground: Ground, line: str, what: str, why: str, remedy: str
 ) -> CommittedOffset | LeftAlone:
     """What on_rewind says of an entry whose commit is not known to be what the group has consumed."""
-    match ground.on_rewind:
+    match ground.options.on_rewind:
         case OnRewind.REWIND:
             return target
         case OnRewind.KEEP:
@@ -281,7 +288,7 @@ def _rewound(
         case OnRewind.FAIL:
             raise entry_refusal(entry.key, what, ground.cluster, remedy, FailureKind.DESTINATION_CHANGED, why)
         case _:
-            t.assert_never(ground.on_rewind)
+            t.assert_never(ground.options.on_rewind)
 
 
 def _goes_on(entry: PlanEntry, earlier: ReceiptEntry, commit: CommittedOffset, target: CommittedOffset) -> bool:
@@ -305,15 +312,15 @@ def _moved_back(entry: PlanEntry, earlier: ReceiptEntry, commit: Target) -> bool
     return commit.offset < was.offset and not same_commit(commit, earlier.before)
 
 
-def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:
+def _all_go_back(entries: t.Iterable[PlanEntry], ground: Ground) -> bool:
     """Has each group that is moved gone further at the destination, on each partition? Who asks for offsets may go back."""
     found_by_records = (entry for entry in entries if entry.verdict is not Verdict.REQUESTED)
-    targets = [(entry.target, current.get(entry.key)) for entry in found_by_records if entry.target is not None]
+    targets = [(entry.target, ground.committed(entry.key)) for entry in found_by_records if entry.target is not None]
     return bool(targets) and all(commit is not None and commit.offset > target.offset for target, commit in targets)
 
 
-def _vanished(earlier: ReceiptEntry | None, current: Commits) -> bool:
-    return earlier is not None and earlier.is_confirmed and current.get(earlier.key) is None
+def _vanished(earlier: ReceiptEntry | None, ground: Ground) -> bool:
+    return earlier is not None and earlier.is_confirmed and ground.committed(earlier.key) is None
 
 
 def _when(earlier: ReceiptEntry) -> str:

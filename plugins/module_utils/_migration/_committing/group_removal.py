@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._control import clusters, positions
+from ..._control import clusters
 from ..._model.connection import Connection
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
@@ -24,8 +24,8 @@ from ..._model.removed import Removed
 from ..._model.selection import Selection
 from ..._model.visible_text import group_partition, visible_name
 from ..file_clusters import check_cluster, correct_file, keeps_rollback, plan_again
-from . import conflicts, limits, removable, rollback, writing
-from .commit import roll_back
+from . import conflicts, removable, rollback, writing
+from .commit import check_restorable, roll_back
 from .conflicts import Commits, Target
 from .outcome import CommitOptions
 
@@ -154,7 +154,7 @@ def _check_all_topics_go(
     receipt: Receipt, selection: Selection | None, names: t.Collection[str], cluster: Connection
 ) -> None:
     """Raise Refused where new groups would stay because they have got topics of these old groups that are not selected."""
-    chosen = {entry.key for entry in rollback.choose(receipt, selection, str(cluster)).entries}
+    chosen = {entry.key for entry in rollback.choose(receipt, selection, str(cluster))[0]}
     others = [
         (entry, origin)
         for entry in receipt.entries
@@ -268,10 +268,7 @@ def restore_old_groups(
     staying = {group for group, _partition in kept}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
     rollback.check_recreated(wanted, recreated, name)
-    bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
-    notes = rollback.check_bounds(wanted, bounds, name)
-    writing.check_write_acls(cluster, wanted, "making the groups again")
-    limits.check_targets(cluster, wanted)
+    notes = check_restorable(cluster, wanted, "making the groups again")
     groups = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}

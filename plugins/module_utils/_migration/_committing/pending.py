@@ -16,9 +16,8 @@ from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnBlocked
 from ..._model.receipt import Receipt
 from ..._model.verdicts import Verdict
-from . import conflicts
-from .commit_decision import ground_of, groups_with_members
-from .entry_decision import entries_to_write
+from . import conflicts, writing
+from .entry_decision import Ground, entries_to_write
 from .outcome import CommitOptions
 
 
@@ -62,12 +61,11 @@ def entries_to_commit(
     blocked = {entry.group for entry in plan.entries if entry.verdict is Verdict.BLOCKED}
     left_out = blocked if options.on_blocked == OnBlocked.SKIP_GROUP else set()
     entries = [entry for entry in plan.entries if entry.offset is not None and entry.group not in left_out]
-    busy = groups_with_members(entries, readings, options)
+    busy = writing.groups_left_out({entry.group for entry in entries}, readings, options.on_active_group)
     entries = [entry for entry in entries if entry.group not in busy]
-    current = commits_of(readings)
     known = receipt.as_far_as_of(plan.destination_identity) if receipt else Receipt(plan.destination_id)
-    known = conflicts.confirmed(known, current)
-    ground = ground_of(destination, readings, known, options, one_cluster=plan.is_within_one_cluster)
+    known = conflicts.confirmed(known, commits_of(readings))
+    ground = Ground(str(destination), readings, known, options, plan.is_within_one_cluster)
     to_write = entries_to_write(entries, ground)
     written = {(entry.group, entry.source) for entry in to_write}
     return [entry for entry in entries if (entry.group, entry.source) in written]

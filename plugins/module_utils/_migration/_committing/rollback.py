@@ -27,24 +27,19 @@ from . import conflicts
 from .conflicts import Commits, Target
 
 
-class Chosen(t.NamedTuple):
-    """entries: what is to be rolled back. notes: what the user should know of the choice."""
-
-    entries: tuple[ReceiptEntry, ...]
-    notes: tuple[Note, ...] = ()
-
-
-def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chosen:
-    """The entries that are selected by their names at the source; every entry without a selection.
+def choose(
+    receipt: Receipt, selection: Selection | None, cluster: str
+) -> tuple[tuple[ReceiptEntry, ...], tuple[Note, ...]]:
+    """The entries that are selected by their names at the source, and notes; every entry without a selection.
 
     An entry that does not name its source goes by its names at the destination. Raises NotFound for a name that the
     receipt does not hold, and InvalidInput for patterns that match nothing, or for an entry that was made from several
     sources of which only some are selected.
     """
     if selection is None:
-        return Chosen(receipt.entries)
+        return receipt.entries, ()
     if not selection.groups and not selection.group_patterns:  # see without_left_out()
-        return Chosen(())
+        return (), ()
     pairs = [(entry, origin) for entry in receipt.entries for origin in entry.origins]
     which = (
         "where a run has renamed groups, the names are the old ones"
@@ -68,8 +63,15 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
         if not others:
             entries.append(entry)
         elif len(others) < len(entry.origins):
-            raise _partly_selected(entry, others[0], cluster)
-    return Chosen(tuple(entries), choice.notes)
+            raise InvalidInput(
+                "the offset was set for several sources together, and not all of them are selected",
+                cluster=cluster,
+                group=entry.group,
+                **entry.partition._asdict(),
+                why=f"{others[0].group} {others[0].partition} is not",
+                remedy="select all of them or none",
+            )
+    return tuple(entries), choice.notes
 
 
 def without_left_out(
@@ -392,14 +394,3 @@ def _kept(
             kind=FailureKind.DESTINATION_CHANGED,
         )
     return conflicts.kept_by_policy(entry.key, commit, entry.before, on_rewind, on_advance, cluster, "groups", repeats)
-
-
-def _partly_selected(entry: ReceiptEntry, other: Origin, cluster: str) -> InvalidInput:
-    return InvalidInput(
-        "the offset was set for several sources together, and not all of them are selected",
-        cluster=cluster,
-        group=entry.group,
-        **entry.partition._asdict(),
-        why=f"{other.group} {other.partition} is not",
-        remedy="select all of them or none",
-    )

@@ -76,7 +76,7 @@ def busy_groups(
     whose auto.commit.interval.ms is as long is seen, too.
     """
     check_members(destination, names, first, on_active_group)
-    readings, problems = first, _problems(names, first, first)
+    readings, problems = first, idle_problems(names, first, first)
     still = [name for name in sorted({*names, *watched}) if name not in problems]
     if still:
         time.sleep(idle_wait)
@@ -84,7 +84,7 @@ def busy_groups(
     if still:
         second = read_named_groups(destination, still)
         joined = {name for name in watched if name not in names and second[name].has_members}
-        problems |= _problems([name for name in still if name not in joined], first, second)
+        problems |= idle_problems([name for name in still if name not in joined], first, second)
         readings = {**first, **second}
     problems = quiet.with_clients(destination, problems, readings)
     _refuse_in_use(problems, destination, on_active_group)
@@ -99,7 +99,7 @@ def check_members(
 ) -> None:
     """Raise GroupBusy where one of these groups has members, unless on_active_group leaves such groups out."""
     if on_active_group == OnActiveGroup.FAIL:
-        problems = quiet.with_clients(destination, _problems(names, readings, readings), readings)
+        problems = quiet.with_clients(destination, idle_problems(names, readings, readings), readings)
         _refuse_in_use(problems, destination, on_active_group)
 
 
@@ -121,7 +121,7 @@ def members_first(
         raise
 
 
-def _problems(
+def idle_problems(
     names: t.Iterable[str], first: t.Mapping[str, GroupReading], second: t.Mapping[str, GroupReading]
 ) -> dict[str, str]:
     """Why groups are in use, for each that is, in the order of their names."""
@@ -141,6 +141,16 @@ def _refuse_in_use(problems: t.Mapping[str, str], destination: Connection, on_ac
                 ("on_active_group", f"leave it out by {option_name('on_active_group')}: skip_group"),
             ),
         )
+
+
+def groups_left_out(
+    names: t.Iterable[str], readings: t.Mapping[str, GroupReading], on_active_group: OnActiveGroup
+) -> dict[str, str]:
+    """Those of these groups that have members, and why they are left out, where a policy leaves them out.
+
+    What members commit after the plan was made, or how far they are, is then no reason to refuse anything.
+    """
+    return idle_problems(names, readings, readings) if on_active_group == OnActiveGroup.SKIP_GROUP else {}
 
 
 def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
@@ -266,7 +276,7 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
     if (need := lacking.get(Ability.REMOVE_OFFSETS.value.request)) is not None:
         kept = {group for (group, _partition), target in targets.items() if target is not None}
         readings = read_named_groups(destination, removed)
-        if not sees_all_commits(destination):
+        if not permissions.sees_every_topic(destination):
             unseen = "grant the user TOPIC DESCRIBE on all topics, because the group may have other offsets"
             raise need.refusal(str(destination), min(removed), f"{unseen}; or {_STAYS}")
         for group, partitions in sorted(removed.items()):
@@ -274,17 +284,12 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
                 raise need.refusal(str(destination), group)
 
 
-def sees_all_commits(destination: Connection) -> bool:
-    """Is it known that groups have committed nothing that the user does not see?"""
-    return permissions.sees_every_topic(destination)
-
-
 def hidden_notes(destination: Connection, names: t.Collection[str]) -> list[Note]:
     """A note of groups that are to be removed, if they may have committed offsets that the user does not see.
 
     It is no refusal: most users may describe only some topics, and few of their groups have committed on others.
     """
-    if not names or sees_all_commits(destination):
+    if not names or permissions.sees_every_topic(destination):
         return []
     text = (
         "The user may not describe every topic. A removal loses what these groups have committed on the others: "

@@ -81,7 +81,11 @@ class Cluster(MemoryGroups):
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     its = Cluster(known_by_id(monkeypatch, lambda _connection: "cloud-id"))
     its.install(monkeypatch, use_case, commit_decision)
-    monkeypatch.setattr(commit_decision, "broker_number", lambda _connection, _name: its.retention)
+
+    def broker_number(_connection: object, name: str) -> int | None:
+        return its.metadata_limit if name == commit_decision.METADATA_LIMIT else its.retention
+
+    monkeypatch.setattr(commit_decision, "broker_number", broker_number)
     monkeypatch.setattr(
         commit_decision, "not_offered", lambda _connection, ability: [] if its.keeps_offsets else [ability]
     )

@@ -6,9 +6,13 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts, entry_decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import Ground
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupReading,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
@@ -42,6 +46,20 @@ def receipt(before: int | None, written: int | None, after: int | None) -> Recei
     return Receipt("id", (ReceiptEntry(*KEY, at(before), at(written), at(after)),))
 
 
+def ground_of(
+    found: CommittedOffset | None,
+    known: Receipt = NOTHING_KNOWN,
+    on_rewind: str = "fail",
+    on_advance: str = "advance",
+    joined: tuple[str, ...] = ("billing",),
+) -> Ground:
+    offsets = {} if found is None else {PARTITION: found}
+    protocol = "consumer" if "billing" in joined else ""
+    readings = {"billing": GroupReading("billing", True, "Empty", "classic", protocol, offsets)}
+    options = CommitOptions(on_rewind=OnRewind(on_rewind), on_advance=OnAdvance(on_advance))
+    return Ground("cloud", readings, known, options)
+
+
 def decided(
     plan: PlanEntry,
     found: CommittedOffset | None,
@@ -54,8 +72,7 @@ def decided(
 
     What would be written or refused is what a preview and a verification are about, too.
     """
-    current = {} if found is None else {KEY: found}
-    ground = Ground("cloud", current, known, OnRewind(on_rewind), OnAdvance(on_advance), joined)
+    ground = ground_of(found, known, on_rewind, on_advance, joined)
     does = _does(plan, ground)
     assert entry_decision.entries_to_write([plan], ground) == ([] if does in ("kept", "right") else [plan])
     return does
@@ -234,7 +251,7 @@ def test_a_commit_that_was_written_and_is_gone_is_remembered(target, before, on_
 
 def test_what_has_become_of_a_commit_that_is_gone_is_said_with_what_each_way_repeats_or_skips():
     known = Receipt("id", (ReceiptEntry(*KEY, None, at(50), at(50), time=1_764_086_400),))
-    ground = Ground("cloud", {}, known, OnRewind.FAIL, OnAdvance.ADVANCE, (), {PARTITION: 93})
+    ground = dataclasses.replace(ground_of(None, known, joined=()), ends={PARTITION: 93})
     with pytest.raises(Refused) as refused:
         entry_decision.commit_writes([entry(50)], ground)
     assert refused.value.kind is FailureKind.DESTINATION_CHANGED
@@ -263,7 +280,7 @@ def test_after_a_rollback_the_same_plan_is_committed_again():
 
 
 def test_what_is_left_alone_is_said_with_the_reason():
-    ground = Ground("c", {KEY: CommittedOffset(90)}, NOTHING_KNOWN, OnRewind.KEEP, OnAdvance.ADVANCE)
+    ground = ground_of(CommittedOffset(90), on_rewind="keep")
     writes = entry_decision.commit_writes([entry(50, 90)], ground)
     kept = "billing orders-0: kept at 90 instead of moved back to 50 (on_rewind: keep)"
     assert writes.kept == [f"{kept}: a consumer that starts now skips up to 40 records"]
@@ -271,7 +288,7 @@ def test_what_is_left_alone_is_said_with_the_reason():
 
 def test_a_refusal_names_the_option_that_allows_it():
     told = "committed offset 10 would move forward to 50. Set on_advance to advance to allow it, or to keep"
-    ground = Ground("cloud", {KEY: at(10)}, NOTHING_KNOWN, OnRewind.FAIL, OnAdvance.FAIL)
+    ground = ground_of(at(10), on_advance="fail")
     with pytest.raises(Refused, match=told):
         entry_decision.commit_writes([entry(50, 10)], ground)
 

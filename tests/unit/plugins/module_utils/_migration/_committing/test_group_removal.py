@@ -5,7 +5,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import group_removal as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import roll_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
     RemovalOptions,
@@ -53,7 +53,7 @@ OLD: dict[str, Commits] = {
 @pytest.fixture
 def cluster(monkeypatch):
     its = MemoryGroups({**OLD, **{f"new-{name}": commits for name, commits in OLD.items()}})
-    its.install(monkeypatch, use_case)
+    its.install(monkeypatch, commit)
     known_by_id(monkeypatch, lambda _connection: "id")
     return its
 

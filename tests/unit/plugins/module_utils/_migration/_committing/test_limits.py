@@ -2,7 +2,7 @@
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import limits
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit_decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -12,10 +12,10 @@ CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination clu
 
 
 def check(monkeypatch, metadata, limit):
-    monkeypatch.setattr(limits, "broker_number", lambda _connection, _name: limit)
+    monkeypatch.setattr(commit_decision, "broker_number", lambda _connection, _name: limit)
     targets = {("billing", TopicPartition("orders", 0)): CommittedOffset(1, "short")}
     targets[("billing", TopicPartition("orders", 1))] = CommittedOffset(1, metadata)
-    limits.check_targets(CLOUD, {**targets, ("billing", TopicPartition("orders", 2)): None})
+    commit_decision.check_targets(CLOUD, {**targets, ("billing", TopicPartition("orders", 2)): None})
 
 
 @pytest.mark.parametrize(("limit", "length"), [(10, 10), (4096, 4096), (5000, 5000), (None, 4096)])
@@ -37,5 +37,5 @@ def test_who_may_not_read_the_limit_is_told_how(monkeypatch):
 
 
 def test_no_cluster_is_asked_where_nothing_has_metadata(monkeypatch):
-    monkeypatch.setattr(limits, "broker_number", lambda _connection, _name: pytest.fail("it was asked"))
-    limits.check_targets(CLOUD, {("billing", TopicPartition("orders", 0)): CommittedOffset(1)})
+    monkeypatch.setattr(commit_decision, "broker_number", lambda _connection, _name: pytest.fail("it was asked"))
+    commit_decision.check_targets(CLOUD, {("billing", TopicPartition("orders", 0)): CommittedOffset(1)})

@@ -140,7 +140,7 @@ RECEIPT = Receipt("cloud-id", (ORDERS, CLICKS, SHIPPING, MERGED, OLDER))
     ],
 )
 def test_what_is_selected(selection, expected):
-    assert rollback.choose(RECEIPT, selection, "cloud").entries == expected
+    assert rollback.choose(RECEIPT, selection, "cloud")[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_pattern_that_matches_nothing_of_the_receipt_is_told_and_no_pattern_th
     selection = Selection(
         group_patterns=("bil.*", "shp.*"), exclude_group_patterns=("x",), topic_patterns=("shop.*", "y")
     )
-    notes = rollback.choose(Receipt("id", (ORDERS,)), selection, "cloud").notes
+    notes = rollback.choose(Receipt("id", (ORDERS,)), selection, "cloud")[1]
     assert [note.text for note in notes] == [
         "No group in the receipt is matched by shp.*. Correct group_patterns, or remove from it what is not needed.",
         "No topic in the receipt is matched by y. Correct topic_patterns, or remove from it what is not needed.",
