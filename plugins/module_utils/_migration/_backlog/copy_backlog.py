@@ -143,31 +143,18 @@ def restore_settings(earlier: Earlier, destination: Connection, save: Save | Non
     ours = {topic.name for topic in backlog.topics if preconditions.is_same(topic, ids)}
     everything = {topic.name for topic in backlog.topics}
     others = everything - ours
-    restored, kept, changed = suspended_settings.bring_settings(backlog, destination, everything, save, left=others)
-    truncated = preconditions.truncated(backlog, destination, ours)
-    return CopyOutcome(
-        backlog,
-        restored,
-        [RangeSummary(each, (), 0, 0, None, None) for each in backlog.ranges],
-        [entry for entry in plan.entries if entry.partition.topic not in others | truncated.keys()],
-        plan,
-        changed,
-        [
-            *kept,
-            *(
-                Note(
-                    NoteKind.TOPIC_RECREATED,
-                    f"The topic {name} is gone, or was deleted and created again: its settings are left alone, and its "
-                    "planned offsets are worth nothing.",
-                )
-                for name in sorted(others)
-            ),
-            *(
-                Note(NoteKind.TOPIC_RECREATED, f"The planned offsets of this topic are worth nothing: {why}")
-                for _name, why in sorted(truncated.items())
-            ),
-        ],
-    )
+    restored, notes, changed = suspended_settings.bring_settings(backlog, destination, everything, save, left=others)
+    worthless = {
+        name: f"The topic {name} is gone, or was deleted and created again: its settings are left alone, and its planned "
+        "offsets are worth nothing."
+        for name in sorted(others)
+    }
+    for name, why in sorted(preconditions.truncated(backlog, destination, ours).items()):
+        worthless[name] = f"The planned offsets of this topic are worth nothing: {why}"
+    notes += [Note(NoteKind.TOPIC_RECREATED, text) for text in worthless.values()]
+    ranges = [RangeSummary(each, (), 0, 0, None, None) for each in backlog.ranges]
+    left = [entry for entry in plan.entries if entry.partition.topic not in worthless]
+    return CopyOutcome(backlog, restored, ranges, left, plan, changed, notes)
 
 
 def _plan(backlog: Backlog, planned: list[PlanEntry], source: Connection, destination: Connection) -> Plan:

@@ -265,7 +265,11 @@ def check_room(
     if room is None:
         return
     compresses = any(destination.client_config.get(name, "none") != "none" for name in COMPRESSION)
-    replicas = {} if compresses else _replicas(backlog, destination)
+    replicas: dict[str, int] = {}
+    if not compresses:
+        existing = [topic.name for topic in backlog.topics if topic.created is None]
+        replicas = {name: layout.replicas for name, layout in storage.topic_layouts(destination, existing).items()}
+        replicas |= {topic.name: topic.created.replication_factor for topic in backlog.topics if topic.created}
     known = sizes(backlog, source, bounds)
     needed = sum((known[each.source] or 0) * replicas.get(each.destination.topic, 1) for each in backlog.ranges)
     if needed > sum(room.values()):
@@ -277,15 +281,6 @@ def check_room(
             + ("" if compresses else ", or set compression.type in client_config of the destination"),
             kind=FailureKind.DISK_FULL,
         )
-
-
-def _replicas(backlog: Backlog, destination: Connection) -> dict[str, int]:
-    """How many replicas each topic of the destination has, or will have."""
-    layouts = storage.topic_layouts(destination, [topic.name for topic in backlog.topics if topic.created is None])
-    return {
-        topic.name: topic.created.replication_factor if topic.created else layouts[topic.name].replicas
-        for topic in backlog.topics
-    }
 
 
 def check_spark(backlog: Backlog, options: SparkOptions) -> None:

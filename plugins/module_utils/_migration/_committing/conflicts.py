@@ -230,14 +230,10 @@ def entry_refusal(key: Key, what: str, cluster: str, remedy: str, kind: FailureK
     )
 
 
-def _reason(entry: PlanEntry) -> str:
-    """Why an entry is blocked; in words, too, where the plan, which is shown before, does not say it."""
-    if entry.reason in _FOUND_LATER:
-        return f"{entry.reason.value} ({entry.shown_detail})"
-    return str(entry.reason and entry.reason.value)
-
-
 def blocked_text(entries: t.Sequence[PlanEntry]) -> str:
     """A line for partitions of one group that are left out, because they are blocked for one reason."""
     where = group_partition(entries[0].group, partitions_text(entry.partition for entry in entries))
-    return f"{where}: blocked, {_reason(entries[0])}: left out"
+    reason = str(entries[0].reason and entries[0].reason.value)
+    if entries[0].reason in _FOUND_LATER:  # the plan, which is shown before, does not say it
+        reason += f" ({entries[0].shown_detail})"
+    return f"{where}: blocked, {reason}: left out"

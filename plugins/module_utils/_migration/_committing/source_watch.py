@@ -41,7 +41,7 @@ class Use(t.NamedTuple):
     group: str
     members: str | None
     moved: list[Move]
-    where: str = " at the destination"
+    where: str
 
     def __str__(self) -> str:
         """What was seen, and what it means for the destination, in one line."""
@@ -196,10 +196,11 @@ class SourceWatch:
             reading = look.readings[name]
             is_whole = name in (to_write if reading.exists else anew)
             stood = {at: offset for at, offset in offsets.items() if is_whole or at in reading.offsets}
-            use = _use(_of_written(reading, written), stood)
-            if use is not None:
-                members = look.members.get(name) if use.members else None
-                uses[name] = use._replace(members=members, where=self._at_destination)
+            # Its commits on other partitions are no matter.
+            moved = moves(stood, {at: commit.offset for at, commit in reading.offsets.items() if at in stood})
+            problem = members_problem(_of_written(reading, written))
+            if problem or moved:
+                uses[name] = Use(name, problem and look.members.get(name), moved, self._at_destination)
         return uses
 
     def _busy(self, uses: dict[str, Use], what: str, remedy: str) -> GroupBusy:
@@ -223,11 +224,3 @@ def _of_written(reading: GroupReading, written: t.Collection[tuple[str, TopicPar
     """The reading without open transactions on partitions of which nothing is written: the plan blocks those."""
     opened = {partition: told for partition, told in reading.open.items() if (reading.group, partition) in written}
     return dataclasses.replace(reading, open=opened)
-
-
-def _use(reading: GroupReading, stood: dict[TopicPartition, int | None]) -> Use | None:
-    """How a group is in use whose offsets the plan was made from; its commits on other partitions are no matter."""
-    offsets = {partition: commit.offset for partition, commit in reading.offsets.items() if partition in stood}
-    members = members_problem(reading)
-    moved = moves(stood, offsets)
-    return Use(reading.group, members, moved) if members or moved else None

@@ -19,7 +19,7 @@ from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
 from ..._model.policies import OnMisplaced, OnRewind
 from ..._model.progress import counted, first_of
-from ..._model.records import TopicPartition
+from ..._model.records import TopicPartition, every_partition
 from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection
 from ..file_clusters import check_cluster, keeps_rollback
@@ -192,13 +192,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
     notes += excluded(topics=chosen.left_out)
     notes += task.selection.unused("topics", known, holder.place)
     counts = topics.partition_counts(task.source, set(chosen.names))
-    unknown = [
-        TopicPartition(name, number)
-        for name in chosen.names
-        for number in range(counts.get(name, 0))
-        if TopicPartition(name, number) not in offsets
-    ]
-    if unknown:
+    if unknown := sorted(set(every_partition(counts)) - offsets.keys()):
         text = (
             f"No position is known of {partitions_text(unknown)}: MirrorMaker 2 copies them from their start, and again what "
             "is copied of them already."
@@ -214,23 +208,15 @@ def _after(
 
     Whoever was set back after it is set forward again only if asked for: it would leave out what it was to copy again.
     """
-    earlier = receipt.by_partition()
-    ahead = {
-        partition: stored[partition] for partition, offset in offsets.items() if stored.get(partition, -1) > offset
+    earlier = {
+        at: entry for at, entry in receipt.by_partition().items() if at in offsets and entry.written == offsets[at]
     }
-    gone_on = {
-        partition: offset
-        for partition, offset in ahead.items()
-        if partition in earlier
-        and earlier[partition].written == offsets[partition]
-        and not earlier[partition].is_pending(stored[partition])
-    }
+    ahead = {at: stored[at] for at, offset in offsets.items() if stored.get(at, -1) > offset}
+    gone_on = {at: now for at, now in ahead.items() if at in earlier and not earlier[at].is_pending(now)}
     set_back = {
-        partition: stored.get(partition)
-        for partition, offset in offsets.items()
-        if partition in earlier
-        and earlier[partition].after == earlier[partition].written == offset
-        and stored.get(partition, -1) < offset
+        at: stored.get(at)
+        for at, entry in earlier.items()
+        if entry.after == entry.written and stored.get(at, -1) < offsets[at]
     }
     doubtful = sorted(ahead.keys() - gone_on.keys() | set_back.keys())
     match on_rewind:

@@ -86,8 +86,7 @@ def check_expected(
     acls = [
         change
         for change in plan.acls
-        if not (change.action == ADD and change.acl in acls_now)
-        and not (change.action == REMOVE and change.acl not in acls_now)
+        if (change.action, change.acl in acls_now) not in ((ADD, True), (REMOVE, False))  # not done yet
     ]
     remaining = dataclasses.replace(plan, topics=tuple(left), acls=tuple(acls))
     _check_access(destination, remaining, acls_now, on_lockout)
@@ -146,14 +145,15 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
 
 
 def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
-    fewer = topic_decisions.with_fewer_partitions(surveyed)
-    if not fewer or options.on_fewer_partitions in (OnFewerPartitions.FAIL, OnFewerPartitions.LEAVE):
+    if options.on_fewer_partitions in (OnFewerPartitions.FAIL, OnFewerPartitions.LEAVE):
         return topic_decisions.TopicUse()
-    counts = {name: surveyed.destination[name].partitions for name in fewer}
-    return topic_decisions.TopicUse(
-        empty_topics(destination, counts),
-        {name: readers for name, readers in readers_of(destination, fewer).items() if readers},
-    )
+    fewer = {
+        name: surveyed.destination[name].partitions
+        for source, name in surveyed.names.items()
+        if name in surveyed.destination and surveyed.destination[name].partitions < surveyed.source[source].partitions
+    }
+    readers = {name: readers for name, readers in readers_of(destination, fewer).items() if readers}
+    return topic_decisions.TopicUse(empty_topics(destination, fewer), readers)
 
 
 def _kept_less(

@@ -35,21 +35,12 @@ class Planned(t.NamedTuple):
     notes: tuple[Note, ...]
 
 
-def with_fewer_partitions(survey: Survey) -> list[str]:
-    """The destination's topics that have fewer partitions than the source's, about which decide_topics() needs to know more."""
-    return [
-        name
-        for source, name in survey.names.items()
-        if name in survey.destination and survey.destination[name].partitions < survey.source[source].partitions
-    ]
-
-
 def decide_topics(
     survey: Survey, mapping: Mapping, options: PromotionOptions, use: TopicUse, destination: str
 ) -> Planned:
     """Decide for all topics and ACLs. destination: what the cluster calls itself. Raises Refused or InvalidInput.
 
-    use: of the topics of with_fewer_partitions().
+    use: of the destination's topics that have fewer partitions than the source's.
     """
     settings.check_overrides(options.overrides, survey.names)
     if options.replication_factor is not None and options.replication_factor > survey.brokers:
