@@ -153,12 +153,10 @@ def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Conne
     if not begins:
         return
     copied = _copied(backlog, destination)
-    bounds = positions.partition_bounds(
-        destination, [each for each in begins if copied.get(each, RecordCount()) is None]
-    )
+    bounds = positions.partition_bounds(destination, [each for each in begins if copied[each] is None])
     ends = {}
     for partition, begin in begins.items():
-        wrote = copied.get(partition, RecordCount())
+        wrote = copied[partition]
         last = bounds[partition].high_watermark - 1 if wrote is None else wrote.last
         ends[partition] = begin if last is None else last + 1
     instead = f"or correct {path_option()}, so that the plan of the finished copy is found"
@@ -252,8 +250,8 @@ def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, R
         done = backlog_range.done or (known.done() if known else None)
         if done is not None:
             written[backlog_range.destination] = RecordCount(done.records, None if done.next is None else done.next - 1)
-        elif backlog_range.copies:
-            written[backlog_range.destination] = None
+        else:
+            written[backlog_range.destination] = None if backlog_range.copies else RecordCount()
     return written
 
 

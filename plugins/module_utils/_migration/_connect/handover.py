@@ -141,19 +141,14 @@ def take_back(
     stored = store.read()
     concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in chosen.names}
     before = {partition: stored.offsets.get(partition) for partition in concerned}
-    moved = [
-        partition
-        for partition, entry in concerned.items()
-        if entry.written is not None and before[partition] not in (entry.written, entry.after, entry.before)
-    ]
-    if moved:
-        raise Refused(
-            f"{moved[0]} has {before[moved[0]]}, and {concerned[moved[0]].written} was written: it was copied since, "
-            "or set back",
-            why="what was copied since then would be recopied",
-            remedy="keep it: MirrorMaker 2 goes on from there",
-            kind=FailureKind.POSITIONS_MOVED,
-        )
+    for partition, entry in concerned.items():
+        if entry.written is not None and before[partition] not in (entry.written, entry.after, entry.before):
+            raise Refused(
+                f"{partition} has {before[partition]}, and {entry.written} was written: it was copied since, or set back",
+                why="what was copied since then would be recopied",
+                remedy="keep it: MirrorMaker 2 goes on from there",
+                kind=FailureKind.POSITIONS_MOVED,
+            )
     after = {  # what was taken back already belongs to the connector
         partition: before[partition] if entry.written is None else entry.before
         for partition, entry in concerned.items()

@@ -81,9 +81,8 @@ class TopicStore:
         for partition, offset in sorted(changes.items()):
             key = self._key(partition)
             connect_partition = TopicPartition(self.topic, connect_offsets.connect_partition(key, count))
-            records.append(
-                NewRecord(connect_partition, key, None if offset is None else connect_offsets.offset_value(offset))
-            )
+            value = None if offset is None else connect_offsets.offset_value(offset)
+            records.append(NewRecord(connect_partition, key, value))
         write_records(self.connection, records)
 
     def _exists(self) -> bool:

@@ -63,17 +63,11 @@ class RestStore:
 
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:  # noqa: ARG002
         """Connect writes the keys itself, so none is misplaced."""
-        connect_rest.write_offsets(
-            self.rest,
-            self.connector,
-            [
-                (
-                    {"cluster": self.source_alias, **partition._asdict()},
-                    None if offset is None else {"offset": offset},
-                )
-                for partition, offset in sorted(changes.items())
-            ],
-        )
+        rows = [
+            ({"cluster": self.source_alias, **partition._asdict()}, None if offset is None else {"offset": offset})
+            for partition, offset in sorted(changes.items())
+        ]
+        connect_rest.write_offsets(self.rest, self.connector, rows)
 
     def _check_policy(self, config: t.Mapping[str, str]) -> None:
         """Connect would store positions of any alias and topic, beside those that the connector looks for."""

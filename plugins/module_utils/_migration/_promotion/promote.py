@@ -308,15 +308,14 @@ def _left(
         raise _changed(destination, change, "it was deleted and created again")
     if state.partitions not in (change.before, change.after):
         raise _changed(destination, change, f"it has {state.partitions} partitions, and had {change.before}")
+    left = {}
     for name, setting in change.settings.items():
         now = state.configs.own.get(name)
-        if not is_same_value(now, setting.before) and not is_same_value(now, setting.after):
+        if is_same_value(now, setting.after):
+            continue
+        if not is_same_value(now, setting.before):
             raise _changed(destination, change, f"its {name} is {_shown(now)}, and was {_shown(setting.before)}")
-    left = {
-        name: setting
-        for name, setting in change.settings.items()
-        if not is_same_value(state.configs.own.get(name), setting.after)
-    }
+        left[name] = setting
     return dataclasses.replace(change, before=state.partitions, settings=left)
 
 
