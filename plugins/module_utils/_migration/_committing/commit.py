@@ -11,7 +11,7 @@ from ..._control import permissions, positions
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.earlier_look import NOT_LOOKED, EarlierLook
-from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import commits_of
 from ..._model.left_out import left_out as not_done
 from ..._model.notes import Note
@@ -155,15 +155,14 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
     """An offset is only exact where it is known why; a plan of an earlier version, or an edited one, may not say it."""
     lacking = [entry for entry in plan.entries if entry.lacks_certificate]
     if lacking:
-        first = lacking[0]
-        raise Refused(
+        raise conflicts.entry_refusal(
+            lacking[0].key,
             f"{part_of(len(lacking), len(plan.entries), 'group-partition')} of the plan {are(len(lacking))} called exact, and "
             "nothing says how that is known",
-            cluster=cluster,
-            group=first.group,
-            **first.partition._asdict(),
-            why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
+            cluster,
             remedy="plan again",
+            kind=FailureKind.PLAN_OUTDATED,
+            why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
         )
 
 

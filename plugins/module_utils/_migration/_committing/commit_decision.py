@@ -249,25 +249,16 @@ def check_targets(destination: Connection, targets: t.Mapping[Key, Target]) -> N
     if not lengths:
         return
     limit = broker_number(destination, METADATA_LIMIT)
-    for (group, partition), length in lengths.items():
-        if length > (DEFAULT_METADATA_LIMIT if limit is None else limit):
-            why = f"the brokers' {METADATA_LIMIT} is {limit}"
-            remedy = f"raise {METADATA_LIMIT} of the brokers, or shorten the metadata in the file"
-            if limit is None:
-                why = (
-                    f"Kafka's default of {METADATA_LIMIT} is {DEFAULT_METADATA_LIMIT}, and this user may not "
-                    "read the brokers'"
-                )
-                remedy = "grant ACL CLUSTER DESCRIBE_CONFIGS, or shorten the metadata in the file"
-            raise Refused(
-                f"the metadata of {length} characters is too long to be committed",
-                cluster=str(destination),
-                group=group,
-                **partition._asdict(),
-                why=why,
-                remedy=remedy,
-                kind=FailureKind.METADATA_TOO_LONG,
-            )
+    why = f"the brokers' {METADATA_LIMIT} is {limit}"
+    remedy = f"raise {METADATA_LIMIT} of the brokers, or shorten the metadata in the file"
+    if limit is None:
+        limit = DEFAULT_METADATA_LIMIT
+        why = f"Kafka's default of {METADATA_LIMIT} is {limit}, and this user may not read the brokers'"
+        remedy = "grant ACL CLUSTER DESCRIBE_CONFIGS, or shorten the metadata in the file"
+    for key, length in lengths.items():
+        if length > limit:
+            what = f"the metadata of {length} characters is too long to be committed"
+            raise conflicts.entry_refusal(key, what, str(destination), remedy, FailureKind.METADATA_TOO_LONG, why)
 
 
 def _length(metadata: str) -> int:
