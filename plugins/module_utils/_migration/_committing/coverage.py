@@ -112,7 +112,6 @@ def _check_unedited(planned: _Positions, taken: _Positions) -> None:
             f"made from ({first_of([f'{group} {partition}' for group, partition in strange])})",
             why="somebody has edited the groups, topics or partitions of the source in the plan",
             remedy="plan again, and select the groups and topics that are meant",
-            kind=FailureKind.PLAN_OUTDATED,
         )
     edited = {key: offset for key, offset in taken.items() if planned.get(key, offset) != offset}
     if edited:
@@ -120,7 +119,6 @@ def _check_unedited(planned: _Positions, taken: _Positions) -> None:
             "somebody has edited the offsets of the source in the plan",
             why=_difference(edited, {key: planned[key] for key in edited}) + " in the plan",
             remedy="plan again; where a group goes on is the offset of the destination, not that of the source",
-            kind=FailureKind.PLAN_OUTDATED,
         )
 
 
@@ -152,7 +150,6 @@ def _renamed(why: str, **place: t.Any) -> Refused:
         **place,
         why=why,
         remedy=ways(("", "plan again"), ("group_map", f"set {option_name('group_map')} for another name, and plan")),
-        kind=FailureKind.PLAN_OUTDATED,
     )
 
 
