@@ -28,7 +28,7 @@ NEVER_SHOWN = {
         _migration._planning.mirror_index.without_checkpoints
         _migration._promotion.access._for_principal _migration._promotion.access._of_topics
         _migration._promotion.access._carried _migration._promotion.lockout._first_acls
-        _migration._promotion.lockout._like_a_fence _migration._promotion.lockout.check_lockout
+        _migration._promotion.lockout.check_lockout
         _migration._promotion.settings.check_overrides
         _migration._promotion.topic_decisions.decide_topics _migration.one_cluster.check_rules_fit
         _migration.take_snapshot._in_use _model.mapping.Mapping.idle_group_rules _model.mapping.Mapping.source_topics
@@ -50,7 +50,7 @@ NEVER_SHOWN = {
         _migration._promotion.naming._check_collisions _migration._promotion.naming._name
         _migration._promotion.naming.check_topic_names""",
     "it fences no topics": """
-        _migration._promotion.fence.FenceOptions.check _migration._promotion.fence.told""",
+        _migration._promotion.fence.FenceOptions.check _migration._promotion.fence._note""",
     "it makes no support bundle and assesses no cluster, or does nothing else": """
         _migration._committing.returning._topics _migration.selected_groups.select_topics_of
         _migration.selected_groups.check_topics_exist
@@ -72,9 +72,7 @@ NEVER_SHOWN = {
     "it returns no groups": "_migration.preflight.never_joined",
     "it makes missing topics itself, or has one cluster": "_migration.preflight._with_prefix",
     "it copies no records, or its verification does not": """
-        _migration._backlog.preconditions.check_topics _migration._backlog.takeover.check_lost
-        _migration._backlog.takeover._written_before
-        _model.copy_progress.begin_anew""",
+        _migration._backlog.preconditions.check_topics _model.copy_progress.begin_anew""",
 }
 UNREACHED = {place for places in NEVER_SHOWN.values() for place in places.split()}
 
