@@ -24,7 +24,7 @@ from .._model.policies import OnActiveGroup, OnBlocked
 from .._model.progress import Say, first_names, silent
 from .._model.records import TopicPartition, every_partition
 from .._model.removed import Removed
-from .._model.selection import Selected, Selection, all_topics
+from .._model.selection import Selected, Selection, all_topics, seen_on
 from .._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
 from .._model.visible_text import names_text, visible_name
 from . import not_taken, quiet, selected_groups
@@ -180,7 +180,7 @@ def take(
         if now.names != selected.names:
             selected, (seen, without_offsets) = now, look(now.names)
     selected_groups.check_groups_matched(selection, existing, selected, connection)
-    unused = selection.unused("groups", existing, selected_groups.seen_on(connection))
+    unused = selection.unused("groups", existing, seen_on(connection))
     seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
