@@ -14,7 +14,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import ClusterIdentity
-from .file_rows import At, Form, read_file, read_row, write_row
+from .file_rows import LATER, Among, At, Form, read_file, read_row, write_row
 from .new_topics import NewTopic
 from .records import TopicPartition
 
@@ -61,7 +61,7 @@ class BacklogRange:
     done is None until all is copied.
     """
 
-    source: t.Annotated[TopicPartition, At()]
+    source: t.Annotated[TopicPartition, Among()]
     start: int
     end: int
     destination: TopicPartition
@@ -121,7 +121,7 @@ class Backlog:
     snapshot: str
     topics: tuple[BacklogTopic, ...]
     ranges: tuple[BacklogRange, ...]
-    claimed: bool = True
+    claimed: t.Annotated[bool, LATER] = True
 
     @property
     def source_identity(self) -> ClusterIdentity:
@@ -154,7 +154,7 @@ def to_json(backlog: Backlog) -> str:
 
 def from_json(text: str, path: str) -> Backlog:
     """Read a copy file, or raise InvalidFile."""
-    return read_file(KIND, text, path, Backlog, {"claimed": True}, ranges=_range)
+    return read_file(KIND, text, path, Backlog, ranges=_range)
 
 
 def _range(row: t.Any) -> BacklogRange:

@@ -13,13 +13,14 @@ import types
 import typing as t
 
 from . import documents
-from .file_rows import Form
+from .file_rows import RARE, Among, Form, Name
 from .progress import counted
 from .records import TopicPartition
 
 UNKNOWN_ID = "unknown"  # stands for the id of a cluster that gives none
 _NO_IDS = frozenset({UNKNOWN_ID, "None"})  # the second one in files of earlier releases
 _NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
+_MARKS = Form(lambda marks: tuple(map(documents.text_of, marks)), sorted)
 
 
 def address_mark(host: str, port: int) -> str:
@@ -42,9 +43,9 @@ class Traits(t.NamedTuple):
     have them.
     """
 
-    brokers: tuple[str, ...] = ()
-    topic_ids: t.Mapping[str, str | None] = _NOTHING
-    logs: t.Mapping[str, tuple[LogRange | None, ...]] = _NOTHING
+    brokers: t.Annotated[tuple[str, ...], _MARKS, RARE] = ()
+    topic_ids: t.Annotated[t.Mapping[Name, str | None], RARE] = _NOTHING
+    logs: t.Annotated[t.Mapping[Name, tuple[t.Annotated[LogRange, Form(_range_from)] | None, ...]], RARE] = _NOTHING
 
     @property
     def counts(self) -> dict[str, int]:
@@ -84,7 +85,7 @@ class ClusterIdentity(t.NamedTuple):
     """A cluster. cluster_id: UNKNOWN_ID where it gives none."""
 
     cluster_id: str
-    traits: Traits = NO_TRAITS
+    traits: t.Annotated[Traits, Among()] = NO_TRAITS
 
     @classmethod
     def with_topics(cls, cluster_id: str, ids: t.Mapping[str, str | None]) -> t.Self:
@@ -184,34 +185,6 @@ def _went_back(name: str, was: LogRange | None, now: LogRange | None) -> str | N
     return None
 
 
-def to_row(identity: ClusterIdentity) -> documents.Json:
-    """A cluster as files hold it, in a stable order; what is not known is left out."""
-    traits = identity.traits
-    return {
-        "cluster_id": identity.cluster_id,
-        **({"brokers": sorted(traits.brokers)} if traits.brokers else {}),
-        **({"topic_ids": dict(sorted(traits.topic_ids.items()))} if traits.topic_ids else {}),
-        **({"logs": dict(sorted(traits.logs.items()))} if traits.logs else {}),
-    }
-
-
-def _traits_from(row: t.Any) -> Traits:
-    """What a row of to_row() holds besides the id; raises as Form.read()."""
-    return Traits(
-        tuple(documents.text_of(mark) for mark in row.get("brokers", [])),
-        {
-            documents.name_of(name): None if topic_id is None else documents.text_of(topic_id)
-            for name, topic_id in row.get("topic_ids", {}).items()
-        },
-        {documents.name_of(name): tuple(map(_range, logs)) for name, logs in row.get("logs", {}).items()},
-    )
-
-
-def _range(row: t.Any) -> LogRange | None:
-    if row is None:
-        return None
+def _range_from(row: t.Any) -> LogRange:
     start, end = row
     return LogRange(documents.offset_of(start), documents.offset_of(end))
-
-
-TRAITS = Form(_traits_from)

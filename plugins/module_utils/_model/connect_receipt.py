@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .file_rows import At, read_file, read_row, write_row
+from .file_rows import Among, At, read_file, write_row
 from .records import TopicPartition
 
 KIND = "connect-receipt"
@@ -20,7 +20,7 @@ class ConnectEntry(t.NamedTuple):
     after: also of an earlier write, until the last one is read back.
     """
 
-    partition: t.Annotated[TopicPartition, At()]
+    partition: t.Annotated[TopicPartition, Among()]
     before: int | None
     written: int | None
     after: int | None
@@ -73,4 +73,4 @@ def to_json(receipt: ConnectReceipt) -> str:
 
 def from_json(text: str, path: str) -> ConnectReceipt:
     """Read a receipt file, or raise InvalidFile."""
-    return read_file(KIND, text, path, ConnectReceipt, entries=lambda row: read_row(ConnectEntry, row))
+    return read_file(KIND, text, path, ConnectReceipt, entries=ConnectEntry)

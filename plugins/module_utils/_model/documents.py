@@ -22,7 +22,7 @@ import typing as t
 
 from .errors import InvalidFile
 from .failure_kinds import FailureKind
-from .group_state import CommittedOffset
+from .garbage import without_collecting
 from .option_names import path_option
 from .progress import first_of
 from .visible_text import shortened
@@ -54,6 +54,7 @@ _OPENING, _CLOSING = '"entries": [', "\n]}\n"
 _AT_ONCE = 1 << 16  # characters of entries that are read at a time, or one longer entry
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
+_DAMAGE = KeyError, ValueError, TypeError, AttributeError  # of what a file does not hold as its format says
 _T = t.TypeVar("_T")
 _Choice = t.TypeVar("_Choice", bound=enum.StrEnum)
 
@@ -178,11 +179,12 @@ def loads_any(text: str, path: str) -> Json:
 def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callable[[t.Any], _T]) -> tuple[_T, ...]:
     """As parse(), for all entries of a document; the error says which of them it is about, counted from 1."""
     made, wrong = [], []
-    for number, row in enumerate(rows, 1):
-        try:
-            made.append(parse(kind, path, row, build, f"entry {number}: "))
-        except InvalidFile as exc:
-            wrong.append(str(exc.why))
+    with without_collecting():
+        for number, row in enumerate(rows, 1):
+            try:
+                made.append(build(row))
+            except _DAMAGE as exc:
+                wrong.append(f"entry {number}: {_why(exc, row)}")
     if wrong:
         raise damaged(kind, path, first_of(wrong, between="; "))
     return tuple(made)
@@ -199,42 +201,22 @@ def check_once(
         seen.add(key)
 
 
-def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T], place: str = "its head: ") -> _T:
-    """Build one object from JSON, turning whatever is missing or of a wrong type into InvalidFile.
-
-    place: where in the file the JSON stands, for the error, which also shows its beginning.
-    """
+def parse(kind: str, path: str, head: t.Any, build: t.Callable[[t.Any], _T]) -> _T:
+    """The same of the head of a document. Whatever is missing or of a wrong type becomes InvalidFile, which shows it."""
     try:
-        return build(row)
-    except KeyError as exc:
+        return build(head)
+    except _DAMAGE as exc:
+        raise damaged(kind, path, f"its head: {_why(exc, head)}") from exc
+
+
+def _why(exc: Exception, row: t.Any) -> str:
+    if isinstance(exc, KeyError):
         why = f"{exc} is missing"
-    except ValueError as exc:
+    elif isinstance(exc, ValueError):
         why = str(exc)
-    except (TypeError, AttributeError):  # in Python's words, which say nothing of the file
-        why = f"{_last_read(row, build)} is not built as the format says"
-    raise damaged(kind, path, f"{place}{why}, in {_shown(row)}")
-
-
-class _Watched(dict[str, t.Any]):
-    """An object that remembers which of its members was read last."""
-
-    last = "it"
-
-    def __getitem__(self, name: str) -> t.Any:
-        self.last = name
-        return super().__getitem__(name)
-
-    def get(self, name: str, default: t.Any = None) -> t.Any:
-        self.last = name
-        return super().get(name, default)
-
-
-def _last_read(row: t.Any, build: t.Callable[[t.Any], object]) -> str:
-    """The member at which build(row) fails; "it" where that is not known."""
-    watched = _Watched(row if isinstance(row, dict) else {})
-    with contextlib.suppress(Exception):
-        build(watched)
-    return watched.last if isinstance(row, dict) else "it"
+    else:  # in Python's words, which say nothing of the file
+        why = "it is not built as the format says"
+    return f"{why}, in {_shown(row)}"
 
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
@@ -309,19 +291,6 @@ def partition_of(value: t.Any) -> int:
 def epoch_of(value: t.Any) -> int | None:
     """A leader epoch: null, or a JSON integer from 0 on, of Kafka's 32 bits; ValueError otherwise."""
     return None if value is None else whole_number(value, "a leader epoch", 1 << 31)
-
-
-def committed_row(committed: CommittedOffset | None) -> Json | None:
-    """A commit as plans and receipts hold it: offset, metadata, leader_epoch, or null for none."""
-    return None if committed is None else committed._asdict()
-
-
-def committed_from(row: t.Any) -> CommittedOffset | None:
-    """The reverse of committed_row; raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
-    if row is None:
-        return None
-    epoch = epoch_of(row.get("leader_epoch"))
-    return CommittedOffset(offset_of(row["offset"]), metadata_of(row["metadata"]), epoch)
 
 
 def offset_of(value: t.Any) -> int:

@@ -2,44 +2,63 @@
 # PRIVATE to this collection: no other code may import it.
 """Dataclasses and named tuples as rows of files, and back: the types of the members say how.
 
-    class Setting(t.NamedTuple):
-        name: Name                                        # {"name": ..., "value": {"before": ...}}
-        before: t.Annotated[str | None, At("value", "before")] = None
-
-Members that millions of rows have, as those of plans, snapshots and receipts, are written and read by hand, which is faster.
+class Setting(t.NamedTuple):
+    name: Name                                            # {"name": ..., "value": {"before": ...}}
+    before: t.Annotated[str | None, At("value", "before")] = None
+    after: t.Annotated[str | None, RARE] = None           # "after" is only in rows where it is not null
+    ROW = "name", "after", "before"                       # the order in a row, if it is not that of the members
 """
 
 from __future__ import annotations
 
-import dataclasses
+import collections.abc
+import enum
 import functools
-import operator
+import inspect
 import types
 import typing as t
 
 from . import documents
 from .documents import Json
+from .group_state import CommittedOffset
 from .records import TopicPartition
 
 _T = t.TypeVar("_T")
 
 
-def _as_it_is(value: t.Any) -> t.Any:
-    return value
-
-
 class Form(t.NamedTuple):
-    """How a value is read from JSON and written to it. read: raises ValueError, KeyError, TypeError or AttributeError."""
+    """How a value is read from JSON and written to it. read: raises ValueError, KeyError, TypeError or AttributeError.
+
+    write: None for a value that JSON has as it is.
+    """
 
     read: t.Callable[[t.Any], t.Any]
-    write: t.Callable[[t.Any], t.Any] = _as_it_is
+    write: t.Callable[[t.Any], t.Any] | None = None
 
 
 class At:
-    """The names that lead to a member in a row, if it does not stand under its own; none: its own members are the row's."""
+    """The names that lead to a member in a row, if it does not stand under its own."""
 
     def __init__(self, *path: str) -> None:
-        self.path = path
+        self.steps: tuple[str, ...] = path[:-1]
+        self.last: str | None = path[-1]
+
+
+class Among(At):
+    """The names that lead to an object within a row, or none for the row itself, which has the members of this member."""
+
+    def __init__(self, *path: str) -> None:
+        self.steps, self.last = path, None
+
+
+class Missing(enum.Enum):
+    """Where a row may lack a member, which then has its default, or is None without one."""
+
+    LATER = enum.auto()  # in files of releases that did not know it
+    RARE = enum.auto()  # wherever it has its default
+
+
+LATER, RARE = Missing
 
 
 def one_of(*values: str) -> Form:
@@ -68,102 +87,108 @@ def _partition(topic: t.Any, number: t.Any) -> TopicPartition:
     return TopicPartition(documents.name_of(topic), documents.partition_of(number))
 
 
+def _committed_from(row: t.Any) -> CommittedOffset:
+    epoch = row.get("leader_epoch")
+    return CommittedOffset(
+        documents.offset_of(row["offset"]), documents.metadata_of(row["metadata"]), documents.epoch_of(epoch)
+    )
+
+
 Name = t.Annotated[str, Form(documents.name_of)]  # of a group or a topic
+Metadata = t.Annotated[str, Form(documents.metadata_of)]  # of a committed offset
+Epoch = t.Annotated[int | None, Form(documents.epoch_of)]  # of a leader
 Seconds = t.Annotated[float, Form(documents.unix_time_of)]  # of Unix time
 _FORMS: dict[t.Any, Form] = {
     str: Form(documents.text_of),
     bool: Form(documents.flag_of),
     int: Form(documents.offset_of),
+    # By hand, because millions of rows have them.
     TopicPartition: Form(partition_from, TopicPartition._asdict),
+    CommittedOffset: Form(_committed_from, CommittedOffset._asdict),
 }
 
 
 def write_row(value: t.Any, *without: str) -> Json:
     """A dataclass or named tuple as a row, but for these members; equal values give equal rows, in a stable order."""
-    members = _members(type(value))  # type: ignore[arg-type]
-    row: Json = dict(zip(members.paths, members.values_of(value), strict=True))
-    for name in without:
-        del row[name]
-    for name, write in members.writes.items():
-        if name not in without:
-            row[name] = write(row[name])
-    return _placed(row, members.paths) if members.have_places else row
-
-
-def _placed(row: Json, paths: t.Mapping[str, tuple[str, ...]]) -> Json:
-    """The members of a row where they belong."""
-    placed: Json = {}
-    for name, written in row.items():
-        *steps, last = paths[name] or (None,)
-        place = placed
+    row: Json = {}
+    for name, steps, last, _read, write, missing, default in _members(type(value)):
+        member = getattr(value, name)
+        if name in without or (missing is RARE and member == default):
+            continue
+        if write is not None:
+            member = write(member)
+        place = row
         for step in steps:
             place = place.setdefault(step, {})
-        place.update(written if last is None else {last: written})
-    return placed
+        if last is None:
+            place.update(member)
+        else:
+            place[last] = member
+    return row
 
 
 def read_row(made: type[_T], row: t.Any, **given: t.Any) -> _T:
     """The reverse of write_row(). given: members that stand elsewhere. Raises as Form.read(); a ValueError names the member."""
-    members = _members(made)  # type: ignore[arg-type]
-    if not members.have_places and not given:
+    for name, steps, last, read, _write, missing, default in _members(made):
+        if name in given:
+            continue
+        value = row
         try:
-            return made(**{name: read(row[name]) for name, read in members.reads.items()})
-        except ValueError:
-            pass  # the same again, with the name of the member
-    for name, read in members.reads.items():
-        if name not in given:
-            path = members.paths[name]
-            try:
-                given[name] = read(functools.reduce(operator.getitem, path, row))
-            except ValueError as exc:
-                raise ValueError(": ".join((*path, str(exc)))) from exc
+            for step in steps:
+                value = value[step]
+            if last is not None:
+                value = value[last]
+        except KeyError:
+            if missing is None:
+                raise
+            if default is inspect.Parameter.empty:
+                given[name] = None
+            continue
+        try:
+            given[name] = read(value)
+        except ValueError as exc:
+            raise ValueError(": ".join((*steps, *([] if last is None else [last]), str(exc)))) from exc
+        except (TypeError, AttributeError) as exc:  # in Python's words, which say nothing of the file
+            raise ValueError(f"{last or 'it'} is not built as the format says") from exc
     return made(**given)
 
 
-def read_file(
-    kind: str,
-    text: str,
-    path: str,
-    made: type[_T],
-    missing: t.Mapping[str, t.Any] = types.MappingProxyType({}),
-    **entries: t.Callable[[t.Any], t.Any],
-) -> _T:
-    """What a file of this kind holds, or InvalidFile. entries: the member that its entries are, and how one of them is read.
-
-    missing: members that files of earlier releases lack, as JSON.
-    """
+def read_file(kind: str, text: str, path: str, made: type[_T], **entries: t.Callable[[t.Any], t.Any] | type) -> _T:
+    """What a file of this kind holds, or InvalidFile. entries: the member that its entries are, and how one of them is read."""
     head, rows = documents.loads(kind, text, path)
-    given = {name: documents.parse_entries(kind, path, rows, read) for name, read in entries.items()}
-    return documents.parse(kind, path, head, lambda row: read_row(made, {**missing, **row}, **given))
+    given = {
+        name: documents.parse_entries(
+            kind, path, rows, functools.partial(read_row, read) if isinstance(read, type) else read
+        )
+        for name, read in entries.items()
+    }
+    return documents.parse(kind, path, head, lambda row: read_row(made, row, **given))
 
 
-class _Members(t.NamedTuple):
-    """The members of a type, by name. paths: the names that lead to each in a row. values_of: the values of all, in this order.
+class _Member(t.NamedTuple):
+    """A member of a type. steps, last: see At. default: what it has where a row lacks it."""
 
-    writes: for those that are not written as they are. have_places: does one not stand under its own name?
-    """
-
-    paths: dict[str, tuple[str, ...]]
-    reads: dict[str, t.Callable[[t.Any], t.Any]]
-    writes: dict[str, t.Callable[[t.Any], t.Any]]
-    values_of: t.Callable[[t.Any], tuple[t.Any, ...]]
-    have_places: bool
+    name: str
+    steps: tuple[str, ...]
+    last: str | None
+    read: t.Callable[[t.Any], t.Any]
+    write: t.Callable[[t.Any], t.Any] | None
+    missing: Missing | None
+    default: t.Any
 
 
 @functools.cache
-def _members(made: type) -> _Members:
+def _members(made: type) -> tuple[_Member, ...]:
+    """The members that a row has, in its order."""
     hints = t.get_type_hints(made, include_extras=True)
-    names = [field.name for field in dataclasses.fields(made)] if dataclasses.is_dataclass(made) else made._fields  # type: ignore[attr-defined]
-    paths, reads, writes = {}, {}, {}
-    for name in names:
+    parameters = inspect.signature(made).parameters
+    members = []
+    for name in getattr(made, "ROW", parameters):
         notes = getattr(hints[name], "__metadata__", ())
-        paths[name] = next((note.path for note in notes if isinstance(note, At)), (name,))
-        reads[name], write = _form(hints[name])
-        if write is not _as_it_is:
-            writes[name] = write
-    # With one name, attrgetter() gives a value instead of a tuple.
-    values_of = operator.attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
-    return _Members(paths, reads, writes, values_of, any(path != (name,) for name, path in paths.items()))
+        place = next((note for note in notes if isinstance(note, At)), At(name))
+        missing = next((note for note in notes if isinstance(note, Missing)), None)
+        members.append(_Member(name, place.steps, place.last, *_form(hints[name]), missing, parameters[name].default))
+    return tuple(members)
 
 
 def _form(hint: t.Any) -> Form:
@@ -171,22 +196,30 @@ def _form(hint: t.Any) -> Form:
     if origin is t.Annotated:
         return next((note for note in inner[1:] if isinstance(note, Form)), None) or _form(inner[0])
     if origin in (t.Union, types.UnionType):  # with None
-        form = _form(inner[0])
-        return Form(*(way if way is _as_it_is else functools.partial(_unless_none, way) for way in form))
+        read, write = _form(inner[0])
+        return Form(_unless_none(read), write and _unless_none(write))
     if origin is tuple:
-        form = _form(inner[0])
-        return Form(lambda rows: tuple(map(form.read, _listed(rows))), lambda values: list(map(form.write, values)))
-    if origin is dict:
-        form = _form(inner[1])
+        read, write = _form(inner[0])
         return Form(
-            lambda row: {documents.text_of(key): form.read(member) for key, member in row.items()},
-            lambda value: {key: form.write(member) for key, member in sorted(value.items())},
+            lambda rows: tuple(map(read, _listed(rows))),
+            list if write is None else lambda values: list(map(write, values)),
         )
+    if origin in (dict, collections.abc.Mapping):
+        key, member = map(_form, inner)
+        return Form(
+            lambda row: {key.read(name): member.read(value) for name, value in row.items()},
+            lambda values: {
+                name: member.write(value) if member.write else value for name, value in sorted(values.items())
+            },
+        )
+    if isinstance(hint, type) and issubclass(hint, enum.StrEnum):
+        # The enum's own look-up takes several times as long.
+        return Form(functools.cache(functools.partial(documents.choice_of, hint)), str)
     return _FORMS.get(hint) or Form(functools.partial(read_row, hint), write_row)
 
 
-def _unless_none(way: t.Callable[[t.Any], t.Any], value: t.Any) -> t.Any:
-    return None if value is None else way(value)
+def _unless_none(way: t.Callable[[t.Any], t.Any]) -> t.Callable[[t.Any], t.Any]:
+    return lambda value: None if value is None else way(value)
 
 
 def _listed(rows: t.Any) -> list[t.Any]:

@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .file_rows import Form, Seconds, read_row, write_row
+from .file_rows import LATER, Form, Seconds, read_file, write_row
 
 KIND = "lease"
 FILE = "lease.json"
@@ -34,7 +34,7 @@ class Lease:
     process: t.Annotated[int, Form(_process_of)]
     ticks: int | None
     started: Seconds | None
-    phase: str | None = None
+    phase: t.Annotated[str | None, LATER] = None
 
     @property
     def run(self) -> str:
@@ -49,5 +49,4 @@ def to_json(lease: Lease) -> str:
 
 def from_json(text: str, path: str) -> Lease:
     """Read a lease file, or raise InvalidFile."""
-    head, _entries = documents.loads(KIND, text, path)
-    return documents.parse(KIND, path, head, lambda row: read_row(Lease, {"phase": None, **row}))
+    return read_file(KIND, text, path, Lease)

@@ -10,9 +10,9 @@ import functools
 import sys
 import typing as t
 
-from . import cluster_identity, documents
+from . import documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import At, Form, partition_from, read_row
+from .file_rows import LATER, RARE, Among, At, Epoch, Form, Metadata, Name, partition_from, read_row, write_row
 from .group_state import CommittedOffset
 from .match_on import PART, MatchOn
 from .option_names import with_option_names
@@ -21,10 +21,10 @@ from .records import TopicPartition
 from .verdicts import Absent, CertificateName, Copied, Reason, Verdict, Way
 
 KIND = "plan"
-_CERTIFICATES = {name.value: name for name in CertificateName}
-_WAYS = {way.value: way for way in Way}
+# None for a name that this version does not know, too: nothing that is not understood makes an offset exact.
+_Certificate = t.Annotated[CertificateName, Form({name.value: name for name in CertificateName}.get, str)]
+_Way = t.Annotated[Way, Form({way.value: way for way in Way}.get, str)]
 _PARTS = Form(lambda parts: MatchOn.of([documents.text_of(part) for part in parts]).parts)
-_Named = t.TypeVar("_Named", CertificateName, Way)
 
 
 class SourcePosition(t.NamedTuple):
@@ -34,10 +34,10 @@ class SourcePosition(t.NamedTuple):
     for any other position, and in plans of a version that did not note it.
     """
 
-    group: str
-    partition: TopicPartition
+    group: Name
+    partition: t.Annotated[TopicPartition, Among()]
     offset: int | None
-    assumed: int | None = None
+    assumed: t.Annotated[int | None, RARE] = None
 
 
 class Evidence(t.NamedTuple):
@@ -48,12 +48,12 @@ class Evidence(t.NamedTuple):
     doubt: why fewer records did not prove more, if fewer were read first.
     """
 
-    before: Copied | None = None
-    after: Copied | None = None
-    matched_by: tuple[str, ...] = ()
-    certificate: CertificateName | None = None
-    way: Way | None = None
-    doubt: str = ""
+    before: t.Annotated[Copied, Form(_copied, _copied_row)] | None = None
+    after: t.Annotated[Copied, Form(_copied, _copied_row)] | None = None
+    matched_by: tuple[t.Annotated[str, PART], ...] = ()
+    certificate: t.Annotated[_Certificate | None, LATER] = None
+    way: t.Annotated[_Way | None, RARE] = None
+    doubt: t.Annotated[str, Form(_shared_text), RARE] = ""
 
 
 _NO_EVIDENCE = Evidence()
@@ -88,26 +88,31 @@ class PlanEntry:
     chosen: why an option has chosen the offset, where `reason` is that of a merge of groups or of a return.
     """
 
-    group: str
-    partition: TopicPartition
+    group: Name
+    partition: t.Annotated[TopicPartition, Among()]
     offset: int | None
     verdict: Verdict
     source: tuple[SourcePosition, ...]
-    metadata: str = ""
-    leader_epoch: int | None = None
+    metadata: Metadata = ""
+    leader_epoch: t.Annotated[Epoch, LATER] = None
     reason: Reason | None = None
     repeats: int | None = None
-    detail: str = ""
-    lossless: int | None = None
+    detail: t.Annotated[str, LATER] = ""
+    lossless: t.Annotated[int | None, LATER] = None
     evidence: Evidence = _NO_EVIDENCE
     expected: CommittedOffset | None = None
-    verified: Verification | None = None
-    to_come: int | None = None
-    predicted: bool = False
-    lost: int | None = 0
-    lost_bound: Bound = Bound.EXACTLY
-    absent: Absent | None = None
-    chosen: Reason | None = None
+    verified: t.Annotated[t.Annotated[Verification, Form(_verification, write_row)] | None, LATER] = None
+    to_come: t.Annotated[int | None, LATER] = None
+    predicted: t.Annotated[bool, RARE] = False
+    lost: t.Annotated[int | None, RARE] = 0
+    lost_bound: t.Annotated[Bound, RARE] = Bound.EXACTLY
+    absent: t.Annotated[Absent | None, RARE] = None
+    chosen: t.Annotated[Reason | None, RARE] = None
+
+    ROW = (
+        "group", "partition", "offset", "metadata", "leader_epoch", "verdict", "reason", "repeats", "detail", "lossless",
+        "to_come", "source", "evidence", "expected", "verified", "predicted", "lost", "lost_bound", "absent", "chosen",
+    )  # fmt: skip
 
     @property
     def is_own(self) -> bool:
@@ -200,11 +205,11 @@ class Plan:
     destination_id: t.Annotated[str, At("destination", "cluster_id")]
     snapshot: str
     entries: tuple[PlanEntry, ...]
-    source_traits: t.Annotated[Traits, cluster_identity.TRAITS, At("source")] = NO_TRAITS
-    destination_traits: t.Annotated[Traits, cluster_identity.TRAITS, At("destination")] = NO_TRAITS
-    match_on: t.Annotated[tuple[str, ...], _PARTS] = ()
-    left_out_names: tuple[str, ...] = ()
-    lines: dict[str, int] = dataclasses.field(default_factory=dict, compare=False)
+    source_traits: t.Annotated[Traits, Among("source")] = NO_TRAITS
+    destination_traits: t.Annotated[Traits, Among("destination")] = NO_TRAITS
+    match_on: t.Annotated[tuple[str, ...], _PARTS, RARE] = ()
+    left_out_names: t.Annotated[tuple[str, ...], RARE] = ()
+    lines: t.Annotated[dict[str, int], LATER] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
     def source_identity(self) -> ClusterIdentity:
@@ -257,24 +262,14 @@ class Plan:
 
 def to_json(plan: Plan) -> str:
     """The text of a plan file."""
-    return documents.dumps(
-        KIND,
-        {
-            "source": cluster_identity.to_row(plan.source_identity),
-            "destination": cluster_identity.to_row(plan.destination_identity),
-            "snapshot": plan.snapshot,
-            **{name: list(values) for name in ("match_on", "left_out_names") if (values := getattr(plan, name))},
-            "lines": dict(sorted((plan.lines or plan.lines_left).items())),
-        },
-        (plan_entry_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
-    )
+    head = write_row(dataclasses.replace(plan, lines=plan.lines or plan.lines_left), "entries")
+    return documents.dumps(KIND, head, map(write_row, sorted(plan.entries, key=lambda entry: entry.key)))
 
 
 def from_json(text: str, path: str) -> Plan:
     """Read a plan file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    missing: documents.Json = {"match_on": [], "left_out_names": [], "lines": {}}
-    plan = documents.parse(KIND, path, head, lambda row: read_row(Plan, {**missing, **row}, entries=()))
+    plan = documents.parse(KIND, path, head, lambda row: read_row(Plan, row, entries=()))
     # Only a reset asks for offsets of groups that have committed some, and it stays inside one cluster.
     may_reset = plan.source_id == plan.destination_id and plan.is_within_one_cluster
     entries = documents.parse_entries(KIND, path, rows, functools.partial(_entry, may_reset=may_reset))
@@ -282,96 +277,19 @@ def from_json(text: str, path: str) -> Plan:
     return dataclasses.replace(plan, entries=entries)
 
 
-def plan_entry_row(entry: PlanEntry) -> documents.Json:
-    """An entry as files hold it."""
-    return {
-        "group": entry.group,
-        "topic": entry.partition.topic,
-        "partition": entry.partition.partition,
-        "offset": entry.offset,
-        "metadata": entry.metadata,
-        "leader_epoch": entry.leader_epoch,
-        "verdict": entry.verdict.value,
-        "reason": entry.reason and entry.reason.value,
-        "repeats": entry.repeats,
-        "detail": entry.detail,
-        "lossless": entry.lossless,
-        "to_come": entry.to_come,
-        "source": [_position_row(at) for at in entry.source],
-        "evidence": {
-            "before": _copied_row(entry.evidence.before),
-            "after": _copied_row(entry.evidence.after),
-            "matched_by": list(entry.evidence.matched_by),
-            "certificate": entry.evidence.certificate,
-            **({"way": entry.evidence.way} if entry.evidence.way else {}),
-            **({"doubt": entry.evidence.doubt} if entry.evidence.doubt else {}),
-        },
-        "expected": documents.committed_row(entry.expected),
-        "verified": entry.verified and entry.verified._asdict(),
-        **({"predicted": True} if entry.predicted else {}),
-        **({} if entry.lost == 0 else {"lost": entry.lost}),
-        **({"lost_bound": entry.lost_bound} if entry.lost_bound else {}),
-        **({"absent": entry.absent.row()} if entry.absent else {}),
-        **({"chosen": entry.chosen.value} if entry.chosen else {}),
-    }
-
-
-# Enum members by value, without the enum's own look-up, which takes several times as long; a plan has thousands of each.
-_verdict = functools.cache(functools.partial(documents.choice_of, Verdict))
-_reason = functools.cache(functools.partial(documents.choice_of, Reason))
-_bound = functools.cache(functools.partial(documents.choice_of, Bound))
-
-
 def _entry(row: t.Any, *, may_reset: bool) -> PlanEntry:
-    verdict = _verdict(row["verdict"])
-    offset = _optional(row["offset"])
-    if (offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
-        raise ValueError(f"verdict {verdict.value} {'needs an' if offset is None else 'has no'} offset")
+    entry = read_row(PlanEntry, row)
+    verdict = entry.verdict
+    if (entry.offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
+        raise ValueError(f"verdict {verdict.value} {'needs an' if entry.offset is None else 'has no'} offset")
     if verdict is not Verdict.EXACT and row["evidence"].get("certificate") is not None:
         raise ValueError(f"verdict {verdict.value} has a certificate, which only exact offsets have")
     if row.get("predicted", True) is not True:
         raise ValueError("predicted can only be true")
-    if "chosen" in row and row["chosen"] not in _CHOSEN:
+    if entry.chosen not in (None, *_CHOSEN):
         raise ValueError("chosen can only be expired or caught_up")
-    if not row["source"]:
+    if not entry.source:
         raise ValueError("there is no source position")
-    entry = PlanEntry(
-        group=documents.name_of(row["group"]),
-        partition=partition_from(row),
-        offset=offset,
-        verdict=verdict,
-        source=tuple(
-            SourcePosition(
-                documents.name_of(at["group"]),
-                partition_from(at),
-                _optional(at["offset"]),
-                _optional(at.get("assumed")),
-            )
-            for at in row["source"]
-        ),
-        metadata=documents.metadata_of(row["metadata"]),
-        leader_epoch=documents.epoch_of(row.get("leader_epoch")),
-        reason=None if row["reason"] is None else _reason(row["reason"]),
-        repeats=_optional(row["repeats"]),
-        detail=documents.text_of(row.get("detail", "")),
-        lossless=_optional(row.get("lossless")),
-        to_come=_optional(row.get("to_come")),
-        evidence=Evidence(
-            _copied(row["evidence"]["before"]),
-            _copied(row["evidence"]["after"]),
-            tuple(map(PART.read, row["evidence"]["matched_by"])),
-            _known(_CERTIFICATES, row["evidence"].get("certificate")),
-            _known(_WAYS, row["evidence"].get("way")),
-            sys.intern(documents.text_of(row["evidence"].get("doubt", ""))),  # thousands of entries share theirs
-        ),
-        expected=documents.committed_from(row["expected"]),
-        verified=_verification(row.get("verified")),
-        predicted="predicted" in row,
-        lost=_optional(row.get("lost", 0)),
-        lost_bound=_bound(row.get("lost_bound", "")),
-        absent=_absent(row["absent"]) if "absent" in row else None,
-        chosen=_reason(row["chosen"]) if "chosen" in row else None,
-    )
     if verdict is Verdict.REQUESTED and not _may_be_requested(entry, may_reset):
         raise ValueError(
             "verdict requested needs a group without a committed offset at the source, several groups that become one and have "
@@ -388,53 +306,25 @@ def _may_be_requested(entry: PlanEntry, may_reset: bool) -> bool:
     return offsets == {None} or (len(offsets) > 1 and len({at.group for at in entry.source}) > 1)
 
 
-def _absent(row: t.Any) -> Absent:
-    return Absent(
-        documents.offset_of(row["records"]),
-        documents.offset_of(row["source"]),
-        documents.flag_of(row["exactly"]),
-        _optional(row.get("open_from")),
-        _optional(row.get("deleted_before")),
-    )
-
-
 def _verification(row: t.Any) -> Verification | None:
     """None for a method that this version does not know, too: the entry is then verified again."""
-    if row is None or row["method"] not in ("records", "anchors"):
-        return None
-    return Verification(documents.text_of(row["method"]), _optional(row["limit"]))
+    return read_row(Verification, row) if row["method"] in ("records", "anchors") else None
 
 
-def _known(members: t.Mapping[str, _Named], name: t.Any) -> _Named | None:
-    """None for a name that this version does not know, too: nothing that is not understood makes an offset exact."""
-    return members.get(name) if isinstance(name, str) else None
+def _shared_text(value: t.Any) -> str:
+    """The same object for the same text: thousands of entries share theirs."""
+    return sys.intern(documents.text_of(value))
 
 
-def _optional(value: t.Any) -> int | None:
-    return None if value is None else documents.offset_of(value)
-
-
-def _position_row(at: SourcePosition) -> documents.Json:
-    row = {"group": at.group, "topic": at.partition.topic, "partition": at.partition.partition, "offset": at.offset}
-    return row if at.assumed is None else {**row, "assumed": at.assumed}
-
-
-def _copied_row(copied: Copied | None) -> documents.Json | None:
-    if copied is None:
-        return None
-    row = {"source": copied.source, "destination": copied.destination, "fingerprint": copied.fingerprint}
-    return row if copied.partition is None else {**copied.partition._asdict(), **row}
-
-
-def _copied(row: t.Any) -> Copied | None:
-    if row is None:
-        return None
-    partition = None
-    if "topic" in row or "partition" in row:
-        partition = partition_from(row)
+def _copied(row: t.Any) -> Copied:
     return Copied(
         documents.offset_of(row["source"]),
         documents.offset_of(row["destination"]),
         documents.text_of(row["fingerprint"]),
-        partition,
+        partition_from(row) if "topic" in row or "partition" in row else None,
     )
+
+
+def _copied_row(copied: Copied) -> documents.Json:
+    row = {"source": copied.source, "destination": copied.destination, "fingerprint": copied.fingerprint}
+    return row if copied.partition is None else {**copied.partition._asdict(), **row}

@@ -9,13 +9,13 @@ import enum
 import functools
 import typing as t
 
-from . import cluster_identity, documents
+from . import documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import At, Form, partition_from, read_row
+from .file_rows import RARE, Among, At, Form, Name, read_row, write_row
 from .group_state import CommittedOffset, GroupReading
 from .plan import PlanEntry
 from .records import TopicPartition
-from .snapshot import SnapshotEntry, entry_from, entry_row
+from .snapshot import SnapshotEntry
 
 KIND = "receipt"
 Key = tuple[str, TopicPartition]
@@ -24,8 +24,8 @@ Key = tuple[str, TopicPartition]
 class Origin(t.NamedTuple):
     """A group and partition of the source that an entry was made from."""
 
-    group: str
-    partition: TopicPartition
+    group: Name
+    partition: t.Annotated[TopicPartition, Among()]
 
 
 class Pending(enum.StrEnum):
@@ -45,15 +45,18 @@ class ReceiptEntry(t.NamedTuple):
     what each of source had committed then, None for nothing. Receipts of releases that noted none of these have none.
     """
 
-    group: str
-    partition: TopicPartition
+    group: Name
+    partition: t.Annotated[TopicPartition, Among()]
     before: CommittedOffset | None
     written: CommittedOffset | None
     after: CommittedOffset | None
-    source: tuple[Origin, ...] = ()
-    time: int | None = None
-    pending: Pending | None = None
-    stood: tuple[int | None, ...] = ()
+    # A line without a source keeps none: what a run does not touch stays as it is.
+    source: t.Annotated[tuple[Origin, ...], RARE] = ()
+    time: t.Annotated[int | None, Form(_time), RARE] = None
+    pending: t.Annotated[Pending | None, RARE] = None
+    stood: tuple[int | None, ...] = ()  # in a row, each is the offset of its origin
+
+    ROW = "group", "partition", "source", "before", "written", "after", "time", "pending"
 
     @property
     def key(self) -> Key:
@@ -161,9 +164,11 @@ class Receipt:
 
     cluster_id: t.Annotated[str, At("destination", "cluster_id")]
     entries: tuple[ReceiptEntry, ...] = ()
-    renewing: tuple[t.Annotated[SnapshotEntry, Form(entry_from)], ...] = ()
-    traits: t.Annotated[Traits, cluster_identity.TRAITS, At("destination")] = NO_TRAITS
+    renewing: t.Annotated[tuple[SnapshotEntry, ...], RARE] = ()
+    traits: t.Annotated[Traits, Among("destination")] = NO_TRAITS
     path: str = dataclasses.field(default="", compare=False)
+
+    ROW = "cluster_id", "traits", "renewing"
 
     @property
     def name(self) -> str:
@@ -208,25 +213,16 @@ class Receipt:
 
 def to_json(receipt: Receipt) -> str:
     """The text of a receipt file."""
-    return documents.dumps(
-        KIND,
-        {
-            "destination": cluster_identity.to_row(receipt.identity),
-            **(
-                {"renewing": [entry_row(entry) for entry in sorted(receipt.renewing, key=lambda entry: entry[:2])]}
-                if receipt.renewing
-                else {}
-            ),
-        },
-        (_row(entry) for entry in sorted(receipt.entries, key=lambda entry: entry.key)),
-    )
+    renewing = tuple(sorted(receipt.renewing, key=lambda entry: entry[:2]))
+    head = write_row(dataclasses.replace(receipt, renewing=renewing))
+    return documents.dumps(KIND, head, map(_row, sorted(receipt.entries, key=lambda entry: entry.key)))
 
 
 def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     given = {"entries": documents.parse_entries(KIND, path, rows, _entry), "path": path}
-    receipt = documents.parse(KIND, path, head, lambda row: read_row(Receipt, {"renewing": [], **row}, **given))
+    receipt = documents.parse(KIND, path, head, lambda row: read_row(Receipt, row, **given))
     documents.check_once(KIND, path, (entry.key for entry in receipt.entries))
     twice = "renewing: group {} has two entries for {}"
     documents.check_once(KIND, path, (entry[:2] for entry in receipt.renewing), twice)
@@ -234,53 +230,25 @@ def from_json(text: str, path: str) -> Receipt:
 
 
 def _row(entry: ReceiptEntry) -> documents.Json:
-    """A line without a source keeps none: what a run does not touch stays as it is."""
-    return {
-        **_origin_row(entry.group, entry.partition),
-        **({"source": _source_rows(entry)} if entry.source else {}),
-        "before": documents.committed_row(entry.before),
-        "written": documents.committed_row(entry.written),
-        "after": documents.committed_row(entry.after),
-        **({"time": entry.time} if entry.time is not None else {}),
-        **({"pending": entry.pending.value} if entry.pending else {}),
-    }
-
-
-def _source_rows(entry: ReceiptEntry) -> list[documents.Json]:
-    rows = [_origin_row(*origin) for origin in entry.source]
-    return [{**row, "offset": offset} for row, offset in zip(rows, entry.stood, strict=True)] if entry.stood else rows
-
-
-def _origin_row(group: str, partition: TopicPartition) -> documents.Json:
-    return {"group": group, "topic": partition.topic, "partition": partition.partition}
+    row = write_row(entry)
+    if entry.stood:
+        for origin, offset in zip(row["source"], entry.stood, strict=True):
+            origin["offset"] = offset
+    return row
 
 
 def _entry(row: t.Any) -> ReceiptEntry:
-    if "source" in row and not row["source"]:
+    entry = read_row(ReceiptEntry, row)
+    if "source" in row and not entry.source:
         raise ValueError("source is empty")
-    own = _origin(row)
-    source = row.get("source", ())
-    origins = tuple(map(_origin, source))  # before another member is read: an error names the last one
-    stood = tuple(at["offset"] and documents.offset_of(at["offset"]) for at in source if "offset" in at)
-    if stood and len(stood) < len(source):
+    offsets = [at["offset"] for at in row.get("source", ()) if "offset" in at]
+    stood = tuple(None if offset is None else documents.offset_of(offset) for offset in offsets)
+    if stood and len(stood) < len(entry.source):
         raise ValueError("an offset of source is missing")
-    return ReceiptEntry(
-        *own,
-        documents.committed_from(row["before"]),
-        documents.committed_from(row["written"]),
-        documents.committed_from(row["after"]),
-        origins,
-        _time(row["time"]) if "time" in row else None,
-        Pending(row["pending"]) if "pending" in row else None,
-        stood,
-    )
+    return entry._replace(stood=stood) if stood else entry
 
 
 def _time(value: t.Any) -> int:
     if isinstance(value, float) or not documents.unix_time_of(value).is_integer():
         raise ValueError(f"{value} is not a whole number of seconds")
     return int(value)
-
-
-def _origin(row: t.Any) -> Origin:
-    return Origin(documents.name_of(row["group"]), partition_from(row))

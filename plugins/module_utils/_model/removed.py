@@ -7,11 +7,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from . import cluster_identity, documents
+from . import documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import At, Name, read_file, write_row
+from .file_rows import Among, Name, read_file, write_row
 from .group_state import Commits, GroupReading
-from .snapshot import SnapshotEntry, entry_from, entry_row
+from .snapshot import SnapshotEntry
 
 KIND = "removed"
 
@@ -31,7 +31,9 @@ class Removed:
     cluster_id: str
     groups: tuple[RemovedGroup, ...] = ()
     entries: tuple[SnapshotEntry, ...] = ()
-    traits: t.Annotated[Traits, cluster_identity.TRAITS, At()] = NO_TRAITS
+    traits: t.Annotated[Traits, Among()] = NO_TRAITS
+
+    ROW = "cluster_id", "traits", "groups", "entries"
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -76,16 +78,14 @@ class Removed:
 
 def to_json(removed: Removed) -> str:
     """The text of a file of removed groups."""
-    return documents.dumps(
-        KIND,
-        {**cluster_identity.to_row(removed.identity), "groups": [write_row(group) for group in sorted(removed.groups)]},
-        (entry_row(entry) for entry in sorted(removed.entries, key=lambda entry: entry[:2])),
-    )
+    ordered = dataclasses.replace(removed, groups=tuple(sorted(removed.groups)))
+    entries = sorted(removed.entries, key=lambda entry: entry[:2])
+    return documents.dumps(KIND, write_row(ordered, "entries"), map(write_row, entries))
 
 
 def from_json(text: str, path: str) -> Removed:
     """Read a file of removed groups, or raise InvalidFile."""
-    removed = read_file(KIND, text, path, Removed, entries=entry_from)
+    removed = read_file(KIND, text, path, Removed, entries=SnapshotEntry)
     documents.check_once(KIND, path, (entry[:2] for entry in removed.entries))
     documents.check_once(KIND, path, ((group.name,) for group in removed.groups), "group {} is named twice")
     names = {group.name for group in removed.groups}

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 import typing as t
 
 from . import documents
 from .earlier_look import NOT_LOOKED, EarlierLook
-from .file_rows import At, Form, partition_from, read_file, read_row, write_row
+from .file_rows import RARE, At, Form, partition_from, read_file, read_row, write_row
 from .match_on import PART
 from .notes import Note, NoteKind
 from .record_sum import Bound, RecordSum
@@ -30,11 +29,9 @@ _DIFFERENCE = Form(
     lambda row: row and tuple(None if row[side] is None else documents.offset_of(row[side]) for side in _SIDES),
     lambda offsets: offsets and dict(zip(_SIDES, offsets, strict=True)),
 )
-_NOTES = Form(
-    lambda rows: tuple(
-        Note(documents.choice_of(NoteKind, row["kind"]), documents.text_of(row["detail"])) for row in rows
-    ),
-    lambda notes: [{"kind": note.kind, "detail": note.text} for note in notes],
+_NOTE = Form(
+    lambda row: Note(documents.choice_of(NoteKind, row["kind"]), documents.text_of(row["detail"])),
+    lambda note: {"kind": note.kind.value, "detail": note.text},
 )
 
 
@@ -57,7 +54,7 @@ class ProblemKind(enum.StrEnum):
 class Flaw(t.NamedTuple):
     """One thing that is wrong with a finding's offsets. detail: what, in words."""
 
-    kind: t.Annotated[ProblemKind, Form(functools.partial(documents.choice_of, ProblemKind))]
+    kind: ProblemKind
     detail: str
 
 
@@ -85,7 +82,7 @@ class Finding:
     first_difference: t.Annotated[tuple[int | None, int | None] | None, _DIFFERENCE] = None
     matched_by: tuple[t.Annotated[str, PART], ...] = ()
     problems: tuple[Flaw, ...] = ()
-    notes: t.Annotated[tuple[Note, ...], _NOTES] = ()
+    notes: tuple[t.Annotated[Note, _NOTE], ...] = ()
 
     @property
     def name(self) -> str:
@@ -117,7 +114,9 @@ class Report:
     findings: tuple[Finding, ...]
     plan: str | None = None
     method: str = "records"
-    look: EarlierLook | None = None
+    look: t.Annotated[EarlierLook | None, RARE] = None
+
+    ROW = "source_id", "destination_id", "plan", "method", "limit", "look", "findings"
 
 
 class Objections(t.NamedTuple):
@@ -129,7 +128,7 @@ class Objections(t.NamedTuple):
     plan: str | None
     lines: dict[tuple[str, TopicPartition], str]
     absent: tuple[Finding, ...] = ()
-    look: EarlierLook = NOT_LOOKED
+    look: t.Annotated[EarlierLook, RARE] = NOT_LOOKED
 
 
 def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
@@ -143,42 +142,26 @@ def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
 def to_json(report: Report) -> str:
     """The text of a report file."""
     findings = sorted(report.findings, key=lambda finding: (finding.group, finding.destination))
-    head = write_row(report, "findings", "limit", "look")
-    head["limit"] = report.limit  # the last member, as in reports of earlier releases
-    if report.look is not None:
-        head["look"] = write_row(report.look)
-    return documents.dumps(KIND, head, map(write_row, findings))
+    return documents.dumps(KIND, write_row(report, "findings"), map(write_row, findings))
 
 
 def from_json(text: str, path: str) -> Report:
     """Read a report file, or raise InvalidFile."""
-    return read_file(KIND, text, path, Report, {"look": None}, findings=lambda row: read_row(Finding, row))
+    return read_file(KIND, text, path, Report, findings=Finding)
 
 
 def objections(text: str, path: str) -> Objections:
     """What a report file objects to, or InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    digest, look = documents.parse(KIND, path, head, _of_plan)
-    lines: dict[tuple[str, TopicPartition], str] = {}
-    absent = []
-    for row in rows:
-        group, partitions, problems, lacks = documents.parse(KIND, path, row, _objection)
-        if problems:
-            lines |= {(group, partition): "; ".join(problems) for partition in partitions}
-        if lacks:
-            absent.append(documents.parse(KIND, path, row, lambda finding_row: read_row(Finding, finding_row)))
-    return Objections(digest, lines, tuple(absent), look)
+    told = documents.parse_entries(KIND, path, rows, _objection)
+    lines = {key: line for of_finding, _absent in told for key, line in of_finding.items()}
+    absent = tuple(finding for _lines, finding in told if finding is not None)
+    return documents.parse(KIND, path, head, lambda row: read_row(Objections, row, lines=lines, absent=absent))
 
 
-def _of_plan(head: t.Any) -> tuple[str | None, EarlierLook]:
-    digest = None if head["plan"] is None else documents.text_of(head["plan"])
-    return digest, read_row(EarlierLook, head["look"]) if "look" in head else NOT_LOOKED
-
-
-def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str], bool]:
-    return (
-        documents.name_of(row["group"]),
-        [partition_from(at) for at in row["destination"]],
-        [documents.text_of(flaw["detail"]) for flaw in row["problems"]],
-        bool(row["absent"]),
-    )
+def _objection(row: t.Any) -> tuple[dict[tuple[str, TopicPartition], str], Finding | None]:
+    """The lines of one finding, and the finding if it is of absent records: to read all of each takes longer."""
+    group = documents.name_of(row["group"])
+    problems = "; ".join([documents.text_of(flaw["detail"]) for flaw in row["problems"]])
+    lines = {(group, partition_from(at)): problems for at in row["destination"]} if problems else {}
+    return lines, read_row(Finding, row) if row["absent"] else None

@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .file_rows import Seconds, read_file, read_row, write_row
+from .file_rows import LATER, Seconds, read_file, write_row
 
 KIND = "run"
 # The steps that compare offsets with records.
@@ -65,7 +65,7 @@ class RunRecord:
     left_out: dict[str, int]
     versions: dict[str, str]
     steps: tuple[Step, ...] = ()
-    refused: bool = False
+    refused: t.Annotated[bool, LATER] = False
 
     @property
     def groups_left_out(self) -> int:
@@ -85,4 +85,4 @@ def to_json(run: RunRecord) -> str:
 
 def from_json(text: str, path: str) -> RunRecord:
     """Read a run file, or raise InvalidFile."""
-    return read_file(KIND, text, path, RunRecord, {"refused": False}, steps=lambda row: read_row(Step, row))
+    return read_file(KIND, text, path, RunRecord, steps=Step)

@@ -9,15 +9,27 @@ import hashlib
 import re
 import typing as t
 
-from . import cluster_identity, documents
+from . import documents
 from .cluster_identity import NO_TRAITS, UNKNOWN_ID, ClusterIdentity, Traits
-from .file_rows import At, Name, partition_from, read_file, write_row
+from .file_rows import LATER, RARE, Among, At, Form, Name, read_file, write_row
 from .group_state import CommittedOffset
 from .records import TopicPartition
 
 KIND = "snapshot"
 # A brace and a quote; in CSV, a group's name like that begins with a quote itself.
 _JSON = re.compile(r'\s*(\{\s*"|\Z)')
+_COMMITTED = Form(
+    lambda row: CommittedOffset(
+        documents.offset_of(row["offset"]),
+        documents.metadata_of(row["metadata"]),
+        documents.epoch_of(row["leader_epoch"]),
+    ),
+    lambda committed: {
+        "offset": committed.offset,
+        "leader_epoch": committed.leader_epoch,
+        "metadata": committed.metadata,
+    },
+)
 
 
 class SnapshotGroup(t.NamedTuple):
@@ -30,16 +42,16 @@ class SnapshotGroup(t.NamedTuple):
 class SnapshotEntry(t.NamedTuple):
     """What one group has committed for one partition."""
 
-    group: str
-    partition: TopicPartition
-    committed: CommittedOffset
+    group: Name
+    partition: t.Annotated[TopicPartition, Among()]
+    committed: t.Annotated[CommittedOffset, _COMMITTED, Among()]
 
 
 class OpenTransaction(t.NamedTuple):
     """A transaction that commits an offset for this group and partition was open. told: what brokers tell of it."""
 
     group: Name
-    partition: t.Annotated[TopicPartition, At()]
+    partition: t.Annotated[TopicPartition, Among()]
     told: str
 
 
@@ -52,13 +64,15 @@ class Snapshot:
     selected by name, and of which the snapshot holds nothing. A plan depends on neither.
     """
 
-    cluster_id: str | None
+    cluster_id: t.Annotated[str | None, LATER]
     groups: tuple[SnapshotGroup, ...]
     entries: tuple[SnapshotEntry, ...]
-    traits: t.Annotated[Traits, cluster_identity.TRAITS, At()] = NO_TRAITS
-    open: t.Annotated[tuple[OpenTransaction, ...], At("open_transactions")] = ()
-    left_out: tuple[str, ...] = ()
-    left_out_names: tuple[str, ...] = ()
+    traits: t.Annotated[Traits, Among()] = NO_TRAITS
+    open: t.Annotated[tuple[OpenTransaction, ...], At("open_transactions"), RARE] = ()
+    left_out: t.Annotated[tuple[str, ...], RARE] = ()
+    left_out_names: t.Annotated[tuple[str, ...], RARE] = ()
+
+    ROW = "cluster_id", "traits", "groups", "left_out", "left_out_names", "open", "entries"
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -86,25 +100,14 @@ class Snapshot:
 
 def to_json(snapshot: Snapshot) -> str:
     """The text of a snapshot file."""
-    head: documents.Json = {
-        **cluster_identity.to_row(snapshot.identity),
-        "cluster_id": snapshot.cluster_id,
-        "groups": [write_row(group) for group in sorted(snapshot.groups)],
-        **{name: list(values) for name in ("left_out", "left_out_names") if (values := getattr(snapshot, name))},
-    }
-    if snapshot.open:
-        head["open_transactions"] = [write_row(transaction) for transaction in sorted(snapshot.open)]
-    return documents.dumps(
-        KIND,
-        head,
-        (entry_row(entry) for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])),
-    )
+    ordered = dataclasses.replace(snapshot, groups=tuple(sorted(snapshot.groups)), open=tuple(sorted(snapshot.open)))
+    entries = sorted(snapshot.entries, key=lambda entry: entry[:2])
+    return documents.dumps(KIND, write_row(ordered, "entries"), map(write_row, entries))
 
 
 def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
-    missing: documents.Json = {"cluster_id": None, "open_transactions": [], "left_out": [], "left_out_names": []}
-    snapshot = read_file(KIND, text, path, Snapshot, missing, entries=entry_from)
+    snapshot = read_file(KIND, text, path, Snapshot, entries=SnapshotEntry)
     documents.check_once(KIND, path, (entry[:2] for entry in snapshot.entries))
     return snapshot
 
@@ -112,28 +115,3 @@ def from_json(text: str, path: str) -> Snapshot:
 def is_json(text: str) -> bool:
     """Does a file begin as a snapshot file does? CSV begins otherwise."""
     return _JSON.match(text) is not None
-
-
-def entry_row(entry: SnapshotEntry) -> documents.Json:
-    """What a group has committed for one partition, as files hold it."""
-    return {
-        "group": entry.group,
-        "topic": entry.partition.topic,
-        "partition": entry.partition.partition,
-        "offset": entry.committed.offset,
-        "leader_epoch": entry.committed.leader_epoch,
-        "metadata": entry.committed.metadata,
-    }
-
-
-def entry_from(row: t.Any) -> SnapshotEntry:
-    """The reverse of entry_row(); raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
-    return SnapshotEntry(
-        documents.name_of(row["group"]),
-        partition_from(row),
-        CommittedOffset(
-            documents.offset_of(row["offset"]),
-            documents.metadata_of(row["metadata"]),
-            documents.epoch_of(row["leader_epoch"]),
-        ),
-    )

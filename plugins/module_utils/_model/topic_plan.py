@@ -47,11 +47,13 @@ class TopicChange:
 
     topic: Name
     source: Name
-    topic_id: str | None = dataclasses.field(default=None, kw_only=True)
     before: t.Annotated[Count | None, At("partitions", "before")]
     after: t.Annotated[Count | None, At("partitions", "after")]
     replication_factor: t.Annotated[int, Form(_factor)] | None = None
     settings: dict[str, SettingChange] = dataclasses.field(default_factory=dict)
+    topic_id: str | None = None
+
+    ROW = "topic", "source", "topic_id", "before", "after", "replication_factor", "settings"
 
     @property
     def is_new(self) -> bool:

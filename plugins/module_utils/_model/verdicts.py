@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 import typing as t
 
+from .file_rows import RARE
 from .record_sum import Bound, RecordSum
 from .records import TopicPartition
 
@@ -77,8 +78,8 @@ class Absent(t.NamedTuple):
     records: int
     source: int
     exactly: bool = True
-    open_from: int | None = None
-    deleted_before: int | None = None
+    open_from: t.Annotated[int | None, RARE] = None
+    deleted_before: t.Annotated[int | None, RARE] = None
 
     def __str__(self) -> str:
         return f"{self.what}{self.known_cause}"
@@ -103,10 +104,6 @@ class Absent(t.NamedTuple):
             "" if is_open or self.deleted_before else "; the replication tool has filtered or lost what is missing"
         )
         return f"{by_tool}{self.known_cause}"
-
-    def row(self) -> dict[str, t.Any]:
-        """As plan files and results have it."""
-        return {name: value for name, value in self._asdict().items() if value is not None}
 
     @property
     def number(self) -> RecordSum:

@@ -10,10 +10,11 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import InvalidFile
+from .._model.file_rows import write_row
 from .._model.group_state import CommittedOffset, commit_text
 from .._model.left_out import partitions_text
 from .._model.notes import Note
-from .._model.plan import Plan, PlanEntry, plan_entry_row
+from .._model.plan import Plan, PlanEntry
 from .._model.policies import ReturnEntries
 from .._model.progress import counted
 from .._model.snapshot import Snapshot
@@ -134,7 +135,7 @@ def blocked_line(entries: t.Sequence[PlanEntry]) -> str:
 
 def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
     """One entry of a plan as a module's result shows it."""
-    row = {"lost": 0, "absent": None, **plan_entry_row(entry)}
+    row = {"lost": 0, "absent": None, **write_row(entry)}
     return {name: row[name] for name in _SHOWN}
 
 

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
-    TRAITS,
     UNKNOWN_ID,
     ClusterIdentity,
     LogRange,
@@ -13,8 +12,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_i
     address_mark,
     change_of,
     seem_one,
-    to_row,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.file_rows import read_row, write_row
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
@@ -118,14 +117,14 @@ def test_partitions_that_a_promotion_has_yet_to_make_may_be_missing():
 
 @pytest.mark.parametrize("traits", [Traits(), A, OLD, with_logs(A, (0, 10), (3, 3)).with_counts({"orders": 3})])
 def test_files_hold_it_whole(traits):
-    row = json.loads(json.dumps(to_row(ClusterIdentity("id", traits))))
-    assert (row["cluster_id"], TRAITS.read(row)) == ("id", traits)
+    identity = ClusterIdentity("id", traits)
+    assert read_row(ClusterIdentity, json.loads(json.dumps(write_row(identity)))) == identity
 
 
 @pytest.mark.parametrize("row", [{"topic_ids": {"orders": 1}}, {"logs": {"orders": [[1]]}}, {"brokers": [None]}])
 def test_damage_is_seen(row):
     with pytest.raises((ValueError, TypeError, KeyError, AttributeError)):
-        TRAITS.read({"cluster_id": "id", **row})
+        read_row(ClusterIdentity, {"cluster_id": "id", **row})
 
 
 def test_a_file_shows_no_address():
