@@ -50,8 +50,8 @@ def test_the_stock_tools_dry_run_of_our_csv_says_what_our_plan_says(source, dest
     by_hand.write_text(
         "".join(f"{group},{topic},+{at} ,\t{offset}\r\n" for (group, topic, at), offset in planned.items())
     )
-    read = stock_csv.from_csv(by_hand.read_text(), str(by_hand), None)
-    assert {(row.group, *row.partition): row.offset for row in read} == planned
+    read = stock_csv.entries_by_line(by_hand.read_text(), str(by_hand), None).values()
+    assert {(entry.group, *entry.partition): entry.committed.offset for entry in read} == planned
     assert table(consumer_groups(destination, *asked[:-1], str(by_hand), "--dry-run")) == planned
     consumer_groups(destination, *asked, "--execute")
     exported = tmp_path / "exported.csv"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .documents import members_once
+from .documents import json_of
 from .errors import DamagedRecord
 from .records import LEGAL_TOPIC, TopicPartition
 from .visible_text import shortened
@@ -120,8 +120,8 @@ def _json(part: str, content: bytes | None) -> _Json:
     if content is None:
         raise DamagedRecord(f"it has no {part}")
     try:
-        return json.loads(content.decode(), object_pairs_hook=members_once)
-    except (ValueError, RecursionError) as exc:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+        return json_of(content.decode())
+    except ValueError as exc:  # UnicodeDecodeError is one
         raise _damaged(f"its {part} is not JSON", content) from exc
 
 

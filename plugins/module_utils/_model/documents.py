@@ -95,16 +95,15 @@ def _head(text: str) -> Json | None:
     first, _newline, _rest = text[:_LONGEST_HEAD].partition("\n")
     if not first.endswith(_OPENING) or not text.endswith(_CLOSING):
         return None
-    try:
-        head = json.loads(first + "]}", object_pairs_hook=members_once)
-    except (ValueError, RecursionError):
-        return None
-    return head if isinstance(head, dict) and head.get("entries") == [] else None
+    with contextlib.suppress(ValueError):
+        head = json_of(first + "]}")
+        return head if isinstance(head, dict) and head.get("entries") == [] else None
+    return None
 
 
 def _rows(kind: str, text: str, path: str) -> t.Iterator[t.Any]:
     """The entries, some lines at a time: all of a large document at once take several times the memory of its text."""
-    decoder = json.JSONDecoder(object_pairs_hook=members_once)
+    decoder = json.JSONDecoder(object_pairs_hook=_members_once)
     begin, end = text.index("\n") + 1, len(text) - len(_CLOSING)
     count = 0
     while begin <= end:
@@ -126,11 +125,9 @@ def _rows(kind: str, text: str, path: str) -> t.Iterator[t.Any]:
 
 def _whole(kind: str, text: str, path: str) -> t.Any:
     try:
-        return json.loads(text, object_pairs_hook=members_once)
-    except RecursionError:
-        raise damaged(kind, path, "it is nested too deeply") from None
+        return json_of(text)
     except ValueError as exc:
-        raise damaged(kind, path, f"it is not JSON ({exc})") from exc
+        raise damaged(kind, path, str(exc)) from exc
 
 
 def _check(kind: str, document: t.Any, path: str) -> None:
@@ -160,17 +157,13 @@ def _check(kind: str, document: t.Any, path: str) -> None:
 def loads_any(text: str, path: str) -> Json:
     """Read a document of any kind of a migration, as a whole. Raises InvalidFile as loads() does."""
     try:
-        document = json.loads(text, object_pairs_hook=members_once)
-    except (ValueError, RecursionError) as exc:
-        why = "it is nested too deeply" if isinstance(exc, RecursionError) else f"it is not JSON ({exc})"
-        raise InvalidFile(f"{path} is no file of a migration", why=why, remedy="correct the path") from exc
-    file_format = document.get("format") if isinstance(document, dict) else None
-    if file_format not in [_PREFIX + kind for kind in KINDS]:
-        raise InvalidFile(
-            f"{path} is no file of a migration",
-            why=f"its format is {_shown(file_format)}, and those of a migration are {_PREFIX}{', '.join(KINDS)}",
-            remedy="correct the path",
-        )
+        document = json_of(text)
+        file_format = document.get("format") if isinstance(document, dict) else None
+        if file_format not in [_PREFIX + kind for kind in KINDS]:
+            formats = f"{_PREFIX}{', '.join(KINDS)}"
+            raise ValueError(f"its format is {_shown(file_format)}, and those of a migration are {formats}")
+    except ValueError as exc:
+        raise InvalidFile(f"{path} is no file of a migration", why=str(exc), remedy="correct the path") from exc
     whole: Json = document
     _check(file_format.removeprefix(_PREFIX), whole, path)
     return whole
@@ -319,8 +312,17 @@ def _shown(value: t.Any) -> str:
     return shortened(text.encode(errors="backslashreplace").decode(), 200)
 
 
-def members_once(pairs: list[tuple[str, t.Any]]) -> Json:
-    """For json.loads(): an object whose members are there once, or ValueError: of two, readers take the one or the other."""
+def json_of(text: str) -> t.Any:
+    """What JSON says, or ValueError that says why it is none, or has a member twice: readers take the one or the other."""
+    try:
+        return json.loads(text, object_pairs_hook=_members_once)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as exc:
+        raise ValueError(f"it is not JSON ({exc})") from exc
+
+
+def _members_once(pairs: list[tuple[str, t.Any]]) -> Json:
     members = dict(pairs)
     if len(members) != len(pairs):
         first = next(name for number, (name, _value) in enumerate(pairs) if name in dict(pairs[:number]))

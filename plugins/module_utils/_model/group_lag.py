@@ -7,6 +7,8 @@ from __future__ import annotations
 import typing as t
 
 from .cluster_identity import LogRange
+from .group_state import GroupReading
+from .records import TopicPartition
 
 
 class GroupLag(t.NamedTuple):
@@ -26,6 +28,17 @@ class GroupLag(t.NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.offsets:,}" + (f" ({self.expired:,} expired)" if self.expired else "")
+
+
+def lag_of(
+    group_partitions: t.Iterable[tuple[GroupReading, TopicPartition]], logs: t.Mapping[TopicPartition, LogRange]
+) -> GroupLag | None:
+    """The lag of groups on their partitions, as far as they have committed there and the logs are known; None without any."""
+    return lag_sum(
+        GroupLag.of(committed.offset, logs[partition])
+        for reading, partition in group_partitions
+        if partition in logs and (committed := reading.offsets.get(partition)) is not None
+    )
 
 
 def lag_sum(lags: t.Iterable[GroupLag | None]) -> GroupLag | None:

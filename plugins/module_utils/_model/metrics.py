@@ -14,50 +14,43 @@ from .status import Status
 from .verdicts import Verdict
 
 _PREFIX = "streamshift_kafka_"
-_Labels = tuple[tuple[str, str], ...]
-_Samples = list[tuple[_Labels, float]]
-_Family = tuple[str, str, t.Sequence[tuple[_Labels, float]]]
+_OF_GROUPS = {
+    "ready": "1 if the group has its planned offsets and no member at the destination, else 0.",
+    "lag": "Records that the group has not consumed at the source, in offsets.",
+    "expired": "Records that expired at the source before it consumed them, in offsets.",
+    "to_come": "Consumed records that have still to come to the destination.",
+    "absent": "Unconsumed records that the destination lacks although later ones are there.",
+}
+_OF_GROUPS_ON_A_CLUSTER = {
+    "lag": "Records that the group has not consumed on this cluster, in offsets.",
+    "expired": "Records that expired before the group consumed them, in offsets.",
+}
+_Samples = t.Sequence[tuple[t.Mapping[str, str], float | None]]  # each has its labels; None is not known
+_Family = tuple[str, str, _Samples]
 
 
 def exposition(status: Status, migration: str) -> str:
     """The text of the file; `migration` becomes the label of that name, so that several files can lie side by side."""
-    labels: _Labels = (("migration", migration),)
 
     def per_group(name: str) -> _Samples:
-        return [((*labels, ("group", row["group"])), row[name]) for row in status.groups if row[name] is not None]
+        return [({"group": row["group"]}, row[name]) for row in status.groups]
 
     verdicts = [
-        ((*labels, ("group", row["group"]), ("verdict", verdict.value)), row["verdicts"].get(verdict.value, 0))
+        ({"group": row["group"], "verdict": verdict.value}, row["verdicts"].get(verdict.value, 0))
         for row in status.groups
         for verdict in Verdict
     ]
-    good = [] if status.last_good is None else [(labels, status.last_good)]
+    good = "When the last round ended that did not fail, as Unix time."
     families: list[_Family] = [
-        ("last_good_round_timestamp_seconds", "When the last round ended that did not fail, as Unix time.", good),
-        ("last_round_timestamp_seconds", "When the last round ended, as Unix time.", [(labels, status.ended)]),
-        ("last_round_seconds", "How long the last round took.", [(labels, max(0.0, status.ended - status.started))]),
-        ("last_round_failed", "1 if the last round has failed, else 0.", [(labels, int(status.failure is not None))]),
-        ("last_round_changed_offsets", "Offsets that the last round has committed.", [(labels, status.changed)]),
-        (
-            "group_ready",
-            "1 if the group has its planned offsets and no member at the destination, else 0.",
-            per_group("ready"),
-        ),
-        ("group_lag", "Records that the group has not consumed at the source, in offsets.", per_group("lag")),
-        (
-            "group_expired",
-            "Records that expired at the source before it consumed them, in offsets.",
-            per_group("expired"),
-        ),
-        ("group_to_come", "Consumed records that have still to come to the destination.", per_group("to_come")),
-        (
-            "group_absent",
-            "Unconsumed records that the destination lacks although later ones are there.",
-            per_group("absent"),
-        ),
+        ("last_good_round_timestamp_seconds", good, [({}, status.last_good)]),
+        ("last_round_timestamp_seconds", "When the last round ended, as Unix time.", [({}, status.ended)]),
+        ("last_round_seconds", "How long the last round took.", [({}, max(0.0, status.ended - status.started))]),
+        ("last_round_failed", "1 if the last round has failed, else 0.", [({}, int(status.failure is not None))]),
+        ("last_round_changed_offsets", "Offsets that the last round has committed.", [({}, status.changed)]),
+        *((f"group_{name}", text, per_group(name)) for name, text in _OF_GROUPS.items()),
         ("group_partitions", "Partitions of the group with each verdict.", verdicts),
     ]
-    return _text(families)
+    return _text(families, migration)
 
 
 def status_exposition(
@@ -67,49 +60,38 @@ def status_exposition(
 
     The names differ from those of rounds, so that one node exporter can read both files.
     """
-    labels: _Labels = (("migration", migration),)
     rows = list(groups)
-    states = [((*labels, ("group", row["group"]), ("state", row["state"])), 1) for row in rows]
 
     def per_side(name: str) -> _Samples:
         return [
-            ((*labels, ("group", row["group"]), ("cluster", side)), row[f"{side}_{name}"])
+            ({"group": row["group"], "cluster": side}, row[f"{side}_{name}"])
             for row in rows
             for side in ("source", "destination")
-            if row[f"{side}_{name}"] is not None
         ]
 
-    written = [((*labels, ("topic", topic)), records) for topic, records in still_written]
-    return _text(
-        [
-            ("status_timestamp_seconds", "When the status was read, as Unix time.", [(labels, ended)]),
-            ("status_group_state", "1 for the state that the group is in.", states),
-            (
-                "status_group_lag",
-                "Records that the group has not consumed on this cluster, in offsets.",
-                per_side("lag"),
-            ),
-            (
-                "status_group_expired",
-                "Records that expired before the group consumed them, in offsets.",
-                per_side("expired"),
-            ),
-            ("status_topic_still_written", "Records that have come to the topic at the source meanwhile.", written),
-        ]
-    )
+    states = [({"group": row["group"], "state": row["state"]}, 1) for row in rows]
+    written = [({"topic": topic}, records) for topic, records in still_written]
+    families: list[_Family] = [
+        ("status_timestamp_seconds", "When the status was read, as Unix time.", [({}, ended)]),
+        ("status_group_state", "1 for the state that the group is in.", states),
+        *((f"status_group_{name}", text, per_side(name)) for name, text in _OF_GROUPS_ON_A_CLUSTER.items()),
+        ("status_topic_still_written", "Records that have come to the topic at the source meanwhile.", written),
+    ]
+    return _text(families, migration)
 
 
-def _text(families: t.Iterable[_Family]) -> str:
+def _text(families: t.Iterable[_Family], migration: str) -> str:
     lines = []
     for name, text, samples in families:
-        if samples:
+        known = [({"migration": migration, **labels}, value) for labels, value in samples if value is not None]
+        if known:
             lines += [f"# HELP {_PREFIX}{name} {text}", f"# TYPE {_PREFIX}{name} gauge"]
-            lines += [f"{_PREFIX}{name}{_labels(labels)} {_number(value)}" for labels, value in samples]
+            lines += [f"{_PREFIX}{name}{_labels(labels)} {_number(value)}" for labels, value in known]
     return "\n".join(lines) + "\n"
 
 
-def _labels(labels: _Labels) -> str:
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
+def _labels(labels: t.Mapping[str, str]) -> str:
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
 
 
 def _escaped(value: str) -> str:

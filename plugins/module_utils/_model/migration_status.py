@@ -10,8 +10,9 @@ import typing as t
 
 from .cluster_identity import LogRange
 from .documents import utc_text
-from .group_lag import GroupLag, lag_sum
+from .group_lag import GroupLag, lag_of
 from .group_state import GroupReading
+from .grouping import values_by_key
 from .open_run import UNFINISHED, OpenRun
 from .plan import Plan, PlanEntry
 from .progress import counted, first_of
@@ -64,15 +65,8 @@ _RESTORE = (
 )
 _BLOCKED = f"remove what blocks partitions or fails verification, which {_CAUSES} name, and run {_MIGRATE} again"
 
-# Whoever starts consumers, or looks for somebody else's commits, would take what a run has half done for its end.
-_NEEDS_AN_END = {
-    GroupState.MOVED,
-    GroupState.GONE,
-    GroupState.UNFINISHED,
-    GroupState.NOT_STARTED,
-    GroupState.ROLLED_BACK,
-    GroupState.RETURNED,
-}
+# In any other state, who starts consumers, or looks for others' commits, would take what a run has half done for its end.
+_NEEDS_NO_END = {GroupState.AT_SOURCE, GroupState.COMMITTED, GroupState.PLANNED, GroupState.AT_DESTINATION}
 
 
 class GroupRun(t.NamedTuple):
@@ -188,7 +182,7 @@ class GroupStatus(t.NamedTuple):
         if files.open_run is not None and self.state is GroupState.PLANNED:
             return files.open_run.next_of_planned
         is_idle = self.state is GroupState.AT_SOURCE and not self.in_use_at_source
-        if files.open_run is not None and (self.state in _NEEDS_AN_END or is_idle):
+        if files.open_run is not None and (self.state not in _NEEDS_NO_END or is_idle):
             is_complete = self.state is GroupState.NOT_STARTED and not self.left_out
             return files.open_run.next_of_complete if is_complete else files.open_run.next
         if self.state is GroupState.PLANNED and files.blocked:
@@ -224,21 +218,22 @@ class GroupStatus(t.NamedTuple):
 
 def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
     """What a directory knows of each group, by name. A group that no run has committed is only in the plan."""
-    written: dict[str, list[ReceiptEntry]] = collections.defaultdict(list)
-    for line in files.receipt.entries if files.receipt else ():
-        written[line.group].append(line)
-    returned: dict[str, list[ReceiptEntry]] = collections.defaultdict(list)
-    for line in files.returned.entries if files.returned else ():
-        for group in {origin.group for origin in line.origins}:
-            returned[group].append(line)
-    planned: dict[str, list[PlanEntry]] = collections.defaultdict(list)
-    for entry in files.plan.entries if files.plan else ():
-        planned[entry.group].append(entry)
-    earlier: dict[str, list[PlanEntry]] = collections.defaultdict(list)
-    for entry in files.earlier:
-        earlier[entry.group].append(entry)
+    lines = files.receipt.entries if files.receipt else ()
+    back = files.returned.entries if files.returned else ()
+    entries = files.plan.entries if files.plan else ()
+    written = values_by_key((line.group, line) for line in lines)
+    returned = values_by_key((group, line) for line in back for group in {origin.group for origin in line.origins})
+    planned = values_by_key((entry.group, entry) for entry in entries)
+    earlier = values_by_key((entry.group, entry) for entry in files.earlier)
     return [
-        _group_files(files, group, written[group], returned[group], planned[group], earlier[group])
+        _group_files(
+            files,
+            group,
+            written.get(group, []),
+            returned.get(group, []),
+            planned.get(group, []),
+            earlier.get(group, []),
+        )
         for group in sorted({*written, *planned})
     ]
 
@@ -326,16 +321,18 @@ def assess(
     )
     left_out = _left_out(files, is_set)
     files = files._replace(written=tuple(line for line in files.written if line not in pending))
+    # Brokers keep the committed offsets of a group that has members, and what is gone has no date either.
+    way_back = way_back._replace(rollback=None) if used_at_source or is_gone else way_back
     has_ways = unexplained is not GroupState.UNFINISHED and bool(files.written) and not files.is_returned
     return GroupStatus(
         files,
         _state(files, used_at_source, reading.has_members or consumed, unexplained, went_on),
         used_at_source,
         reading.has_members,
-        _lag(((at_source[group], partition) for group, partition in files.source), logs[0]),
-        _lag(((reading, partition) for partition in files.partitions), logs[1]),
+        lag_of(((at_source[group], partition) for group, partition in files.source), logs[0]),
+        lag_of(((reading, partition) for partition in files.partitions), logs[1]),
         sum(not line.accounts_for(group_reading) and line not in pending for line, group_reading in lines),
-        way_back._replace(**_without_date(used_at_source or is_gone)) if has_ways else WayBack(),
+        way_back if has_ways else WayBack(),
         left_out,
         is_gone,
     )
@@ -356,11 +353,6 @@ def _left_out(files: GroupFiles, is_set: t.Collection[TopicPartition]) -> int:
     return sum(
         partition in files.blocked or (bool(files.written) and partition not in is_set) for partition in files.consumed
     )
-
-
-def _without_date(is_without: bool) -> dict[str, None]:
-    """Brokers keep the committed offsets of a group that has members, and what is gone has no date either."""
-    return {"rollback": None} if is_without else {}
 
 
 def _state(
@@ -390,16 +382,6 @@ def _has_consumed(line: ReceiptEntry, reading: GroupReading) -> bool:
     )
 
 
-def _lag(
-    group_partitions: t.Iterable[tuple[GroupReading, TopicPartition]], logs: t.Mapping[TopicPartition, LogRange]
-) -> GroupLag | None:
-    return lag_sum(
-        GroupLag.of(now.offset, logs[partition])
-        for reading, partition in group_partitions
-        if partition in logs and (now := reading.offsets.get(partition)) is not None
-    )
-
-
 def _last(lines: t.Iterable[ReceiptEntry]) -> int | None:
     return max((line.time for line in lines if line.time is not None), default=None)
 
@@ -416,19 +398,21 @@ def in_order(groups: t.Iterable[GroupStatus]) -> list[GroupStatus]:
 
 def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
     """A header, and a line for each group in columns. A lag with * is of a group that has members there."""
-    rows = []
-    for group in groups:
-        lags = ((group.source_lag, group.in_use_at_source), (group.destination_lag, group.in_use_at_destination))
-        ways = [_utc(time) or "-" for time in group.way_back]
-        rows.append(
-            (
-                group.files.group,
-                group.state.value,
-                *(("-" if lag is None else unbroken(str(lag))) + "*" * bool(used) for lag, used in lags),
-                *ways,
-            )
+    rows = [
+        (
+            group.files.group,
+            group.state.value,
+            _lag_cell(group.source_lag, group.in_use_at_source),
+            _lag_cell(group.destination_lag, group.in_use_at_destination),
+            *(_utc(time) or "-" for time in group.way_back),
         )
+        for group in groups
+    ]
     return table(("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until"), rows)
+
+
+def _lag_cell(lag: GroupLag | None, is_used: bool | None) -> str:
+    return ("-" if lag is None else unbroken(str(lag))) + "*" * bool(is_used)
 
 
 def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
@@ -453,7 +437,5 @@ def half_written(groups: t.Iterable[GroupStatus], directory: str) -> list[str]:
 
 def next_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
     """For each state that occurs, and each next step, how many groups it has, and what is next for them."""
-    by_step: dict[tuple[GroupState, str], list[str]] = collections.defaultdict(list)
-    for group in in_order(groups):
-        by_step[group.state, group.next].append(group.files.shown)
+    by_step = values_by_key(((group.state, group.next), group.files.shown) for group in in_order(groups))
     return [f"{len(names):,} {state.value} ({first_of(names)}): {step}." for (state, step), names in by_step.items()]

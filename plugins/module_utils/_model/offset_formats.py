@@ -101,7 +101,9 @@ def line_numbers(
     The arguments are those of read_snapshot().
     """
     text = text.removeprefix(stock_csv.BYTE_ORDER_MARK)
-    return stock_csv.row_lines(text, path, group) if _form_of(text, form) == OffsetFormat.CSV else {}
+    if _form_of(text, form) != OffsetFormat.CSV:
+        return {}
+    return {entry[:2]: number for number, entry in stock_csv.entries_by_line(text, path, group).items()}
 
 
 def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
@@ -110,13 +112,7 @@ def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
     Raises InvalidInput for several groups in a form that has no group names.
     """
     if form is OffsetFormat.CSV:
-        rows = (
-            stock_csv.CsvRow(group, partition, offset)
-            for group, positions in groups.items()
-            for partition, offset in positions.items()
-            if offset is not None
-        )
-        return stock_csv.to_csv(rows, len(groups) == 1)
+        return stock_csv.to_csv(groups)
     if len(groups) != 1:
         raise InvalidInput(
             f"a file of the form {form} is for one group, because it names none, and this would be for {len(groups)}",
@@ -133,14 +129,14 @@ def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Sn
     group: whose offsets these are. It need not exist anywhere. Only CSV of four columns names the groups itself.
     """
     if form is OffsetFormat.CSV:
-        rows = stock_csv.from_csv(text, path, group)
+        entries = list(stock_csv.entries_by_line(text, path, group).values())
     else:
         if not group:
             raise InvalidFile(
                 f"{path} does not say whose offsets it holds",
                 remedy=f"set {option_name('snapshot_group')} to the name that they get in the plan; the group need not exist",
             )
-        rows = [stock_csv.CsvRow(group, partition, offset) for partition, offset in _READ[form](text, path).items()]
-    names = sorted({row.group for row in rows})
-    entries = sorted(SnapshotEntry(row.group, row.partition, CommittedOffset(row.offset)) for row in rows)
-    return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(entries))
+        positions = _READ[form](text, path)
+        entries = [SnapshotEntry(group, partition, CommittedOffset(offset)) for partition, offset in positions.items()]
+    names = sorted({entry.group for entry in entries})
+    return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))

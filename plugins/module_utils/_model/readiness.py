@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 
 from .cluster_identity import LogRange
-from .group_lag import GroupLag, lag_sum
+from .group_lag import GroupLag, lag_of
 from .group_state import GroupReading
 from .grouping import values_by_key
 from .plan import Plan, PlanEntry
@@ -34,26 +34,13 @@ def absent_records(entries: t.Iterable[PlanEntry], findings: t.Iterable[Finding]
     )
 
 
-class NotExact(t.NamedTuple):
-    """A partition of the destination whose offset is not proved, and why; reason is None for a requested offset."""
-
-    partition: TopicPartition
-    verdict: Verdict
-    reason: Reason | None
-    repeats: int | None
-
-    def __str__(self) -> str:
-        return f"{self.partition} {self.verdict.value}" + (f" ({self.reason.value})" if self.reason else "")
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Readiness:
     """One group of the destination.
 
-    lag: at the source; None without a commit there. to_come: consumed offsets
-    that the replication tool has still to bring; None where it lags and that is not known. verdicts: how many partitions
-    have each. not_committed: partitions of which the group has not committed the plan's offset at the destination, or consumed
-    since.
+    lag: at the source; None without a commit there. to_come: consumed offsets that the replication tool has still to bring;
+    None where it lags and that is not known. verdicts: how many partitions have each. not_exact: the entries that are not proved.
+    not_committed: partitions of which the group has not committed the plan's offset at the destination, or consumed since.
     in_use_at_source and in_use_at_destination: has it members there? ready_since: UTC, in ISO 8601; None for a group that is
     not ready. absent: unconsumed records that the destination is known to lack although later ones are there.
     """
@@ -63,7 +50,7 @@ class Readiness:
     lag: GroupLag | None
     to_come: int | None
     verdicts: dict[Verdict, int]
-    not_exact: tuple[NotExact, ...]
+    not_exact: tuple[PlanEntry, ...]
     not_committed: int
     in_use_at_source: bool
     in_use_at_destination: bool
@@ -83,7 +70,7 @@ class Readiness:
         state = f"ready since {self.ready_since}" if self.ready and self.ready_since else "ready" if self.ready else ""
         parts = [state or "not ready", f"{exact} of {counted(partitions, 'partition')} exact"]
         if self.not_exact:
-            parts[-1] += f", not {first_of([str(each) for each in self.not_exact])}"
+            parts[-1] += f", not {first_of(list(map(_verdict_text, self.not_exact)))}"
         if self.absent:
             parts.append(self.absent.clause("unconsumed record", "absent at the destination"))
         if self.to_come:
@@ -133,11 +120,6 @@ def _assess(
 ) -> Readiness:
     positions = {(at.group, at.partition) for entry in entries for at in entry.source}
     source_groups = tuple(sorted({group for group, _partition in positions}))
-    lags = [
-        GroupLag.of(committed.offset, logs[partition])
-        for group, partition in positions
-        if partition in logs and (committed := source[group].offsets.get(partition)) is not None
-    ]
     lagging = [entry.to_come for entry in entries if entry.reason is Reason.DESTINATION_LAGS and entry.offset is None]
 
     def is_committed(entry: PlanEntry) -> bool:
@@ -148,11 +130,11 @@ def _assess(
     return Readiness(
         name,
         source_groups,
-        lag_sum(lags),
+        lag_of(((source[group], partition) for group, partition in positions), logs),
         None if None in lagging else sum(count or 0 for count in lagging),
         dict(collections.Counter(entry.verdict for entry in entries)),
         tuple(
-            NotExact(entry.partition, entry.verdict, entry.reason, entry.repeats)
+            entry
             for entry in sorted(entries, key=lambda entry: entry.key)
             if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED, Verdict.REQUESTED)
         ),
@@ -161,6 +143,10 @@ def _assess(
         at_destination.has_members,
         absent=absent_records(entries),
     )
+
+
+def _verdict_text(entry: PlanEntry) -> str:
+    return f"{entry.partition} {entry.verdict.value}" + (f" ({entry.reason.value})" if entry.reason else "")
 
 
 def readiness_lines(groups: t.Iterable[Readiness]) -> list[str]:

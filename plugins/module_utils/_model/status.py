@@ -117,12 +117,12 @@ def group_row(group: Readiness) -> _Row:
         "verdicts": {verdict.value: number for verdict, number in sorted(group.verdicts.items())},
         "not_exact": [
             {
-                **not_exact.partition._asdict(),
-                "verdict": not_exact.verdict.value,
-                "reason": not_exact.reason and not_exact.reason.value,
-                "repeats": not_exact.repeats,
+                **entry.partition._asdict(),
+                "verdict": entry.verdict.value,
+                "reason": entry.reason and entry.reason.value,
+                "repeats": entry.repeats,
             }
-            for not_exact in group.not_exact
+            for entry in group.not_exact
         ],
         "not_committed": group.not_committed,
         "in_use_at_source": group.in_use_at_source,

@@ -11,48 +11,31 @@ import typing as t
 from . import documents
 from .errors import InvalidFile, InvalidInput
 from .failure_kinds import FailureKind
+from .group_state import CommittedOffset
 from .records import LEGAL_TOPIC, TopicPartition
+from .snapshot import SnapshotEntry
 
 BYTE_ORDER_MARK = "\ufeff"
 
 
-class CsvRow(t.NamedTuple):
-    """One line."""
-
-    group: str
-    partition: TopicPartition
-    offset: int
-
-
-def to_csv(rows: t.Iterable[CsvRow], one_group: bool) -> str:
+def to_csv(groups: t.Mapping[str, t.Mapping[TopicPartition, int | None]]) -> str:
     """The lines, sorted: no header, topic, partition and offset for one group, the group before them for several.
 
-    InvalidInput for a group whose name the tool, which reads line by line, or from_csv() would not read again.
+    InvalidInput for a group whose name the tool, which reads line by line, or entries_by_line() would not read again.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    for group, partition, offset in sorted(rows):
+    rows = [(group, *place) for group, positions in sorted(groups.items()) for place in sorted(positions.items())]
+    for group, partition, offset in rows:
+        if offset is None:
+            continue
         if any(char in group for char in "\n\r\0") or group.startswith(BYTE_ORDER_MARK):
             raise InvalidInput(
                 f"the name of group {group!r} has a line break, a NUL or a byte order mark, which CSV cannot hold",
                 remedy="leave the group out, or write no CSV",
             )
-        writer.writerow([*([] if one_group else [group]), *partition, offset])
+        writer.writerow([*([] if len(groups) == 1 else [group]), *partition, offset])
     return out.getvalue()
-
-
-def from_csv(text: str, path: str, group: str | None) -> list[CsvRow]:
-    """Read the lines; a file of three columns needs the name of its group. Raises InvalidFile that names the line.
-
-    A byte order mark, Windows line ends and blank lines at the end are what editors leave. Blanks around numbers, a plus sign
-    and a comma at the end of a line are read as kafka-consumer-groups reads them. Anything else is refused.
-    """
-    return [row for _number, row in _numbered(text, path, group)]
-
-
-def row_lines(text: str, path: str, group: str | None) -> dict[tuple[str, TopicPartition], int]:
-    """In which line each group and partition is, from 1 on. Raises as from_csv()."""
-    return {row[:2]: number for number, row in _numbered(text, path, group)}
 
 
 def names_groups(text: str) -> bool:
@@ -72,19 +55,25 @@ def without_group(path: str, way: str = "") -> InvalidFile:
     )
 
 
-def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow]]:
+def entries_by_line(text: str, path: str, group: str | None) -> dict[int, SnapshotEntry]:
+    """What each line says, from 1 on; a file of three columns needs the name of its group. InvalidFile that names the line.
+
+    A byte order mark, Windows line ends and blank lines at the end are what editors leave. Blanks around numbers, a plus sign
+    and a comma at the end of a line are read as kafka-consumer-groups reads them. Anything else is refused.
+    """
     lines = [line.removesuffix("\r") for line in text.removeprefix(BYTE_ORDER_MARK).split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:
         raise InvalidFile(f"{path} is empty", remedy="correct the path, or export the offsets again")
-    rows: dict[tuple[str, TopicPartition], tuple[int, CsvRow]] = {}
+    entries: dict[int, SnapshotEntry] = {}
+    lines_of: dict[tuple[str, TopicPartition], int] = {}
     columns = 0
     for number, line in enumerate(lines, 1):
         try:
             cells = _cells(line)
             columns = columns or len(cells)
-            row = _row(cells, columns, group)
+            entry = entries[number] = _entry(cells, columns, group)
         except ValueError as exc:
             raise InvalidFile(
                 f"line {number} of {path} is not topic, partition, offset with or without a group before them",
@@ -94,14 +83,14 @@ def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow
             ) from exc
         except LookupError as exc:
             raise without_group(path) from exc
-        first = rows.setdefault(row[:2], (number, row))[0]
+        first = lines_of.setdefault(entry[:2], number)
         if first != number:
             raise InvalidFile(
-                f"{path} has two lines for group {row.group} and {row.partition}, lines {first} and {number}",
+                f"{path} has two lines for group {entry.group} and {entry.partition}, lines {first} and {number}",
                 remedy="remove one of them",
                 kind=FailureKind.FILE_DAMAGED,
             )
-    return list(rows.values())
+    return entries
 
 
 def _cells(line: str) -> list[str]:
@@ -114,8 +103,8 @@ def _cells(line: str) -> list[str]:
     return cells[:-1] if len(cells) > 3 and not cells[-1].strip() else cells  # a comma at the end
 
 
-def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
-    """One line's row. ValueError for what is wrong with it, LookupError for one of a group that is not known."""
+def _entry(cells: list[str], columns: int, group: str | None) -> SnapshotEntry:
+    """What one line says. ValueError for what is wrong with it, LookupError for one of a group that is not known."""
     if not cells:
         raise ValueError("it is blank")
     if len(cells) != columns:
@@ -130,7 +119,7 @@ def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
     if not LEGAL_TOPIC.fullmatch(topic):
         raise ValueError(f"{topic!r} cannot be the name of a topic")
     partition = TopicPartition(documents.name_of(topic), documents.partition_of(_number(number)))
-    return CsvRow(documents.name_of(name), partition, documents.offset_of(_number(offset)))
+    return SnapshotEntry(documents.name_of(name), partition, CommittedOffset(documents.offset_of(_number(offset))))
 
 
 def _columns(count: int) -> str:
