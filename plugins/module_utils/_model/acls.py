@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import typing as t
 
-from . import documents
 from .errors import InvalidInput
+from .file_rows import one_of
 from .progress import first_of
 
 TOPIC, GROUP, TRANSACTIONAL_ID = "TOPIC", "GROUP", "TRANSACTIONAL_ID"
@@ -26,13 +26,13 @@ class Acl(t.NamedTuple):
     resource: TOPIC, GROUP or TRANSACTIONAL_ID. pattern: LITERAL or PREFIXED. principal: with its type, such as User:billing.
     """
 
-    resource: str
+    resource: t.Annotated[str, one_of(TOPIC, GROUP, TRANSACTIONAL_ID)]
     name: str
-    pattern: str
+    pattern: t.Annotated[str, one_of(LITERAL, PREFIXED)]
     principal: str
     host: str
-    operation: str
-    permission: str
+    operation: t.Annotated[str, one_of(*OPERATIONS)]
+    permission: t.Annotated[str, one_of(ALLOW, DENY)]
 
     def __str__(self) -> str:
         name = f"{self.name}*" if self.pattern == PREFIXED else self.name
@@ -61,17 +61,3 @@ def check_principal(text: str, told: str) -> None:
         is_part = "=" in text and "," not in text  # of a distinguished name
         hint = "; Ansible splits a text at commas, so give a principal with a comma in a list" if is_part else ""
         raise InvalidInput(f"{told} is no principal", remedy=f"give it with its type, such as User:billing{hint}")
-
-
-def acl_from(row: t.Any) -> Acl:
-    """An ACL of a file; KeyError, TypeError or ValueError for anything else."""
-    acl = Acl(*(documents.text_of(row[field]) for field in Acl._fields))
-    if acl.resource not in (TOPIC, GROUP, TRANSACTIONAL_ID):
-        raise ValueError(f"{acl.resource} is not TOPIC, GROUP or TRANSACTIONAL_ID")
-    if acl.pattern not in (LITERAL, PREFIXED):
-        raise ValueError(f"{acl.pattern} is not LITERAL or PREFIXED")
-    if acl.operation not in OPERATIONS:
-        raise ValueError(f"{acl.operation} is no operation of an ACL")
-    if acl.permission not in (ALLOW, DENY):
-        raise ValueError(f"{acl.permission} is not ALLOW or DENY")
-    return acl

@@ -11,8 +11,7 @@ import typing as t
 from . import known_names
 from .acls import check_principal
 from .errors import InvalidInput, MigrationError
-from .failure_kinds import FailureKind
-from .faults import all_done, all_of, faults_of, of_entries, raise_any
+from .faults import all_of, faults_of, of_entries, raise_any
 from .mapping import Rule
 from .option_names import option_name
 from .policies import Acls, OnFewerPartitions, OnLockout, OnMissing, OnUnknownSetting, Settings
@@ -132,16 +131,7 @@ def check_selection(selection: Selection | CommittedTopics) -> None:
         patterns = selection.exclude_topic_patterns
         all_of(lambda pattern: compiled(pattern, "exclude_topic_patterns", patterns), patterns)
     else:
-        all_done(selection.check_words, functools.partial(_check_chosen, selection))
-
-
-def _check_chosen(selection: Selection) -> None:
-    if not selection.topics and not selection.topic_patterns:
-        raise InvalidInput(
-            "no topic is selected",
-            remedy=f"set {option_name('topics')} or {option_name('topic_patterns')}; the pattern .* selects all",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
+        selection.check("topic")
 
 
 def replication_factor_from(text: str) -> int | None:

@@ -39,7 +39,7 @@ class Readiness:
     """One group of the destination.
 
     lag: at the source; None without a commit there. to_come: consumed offsets that the replication tool has still to bring;
-    None where it lags and that is not known. verdicts: how many partitions have each. not_exact: the entries that are not proved.
+    None where it lags and that is not known. verdicts: how many partitions have each. not_exact: entries that are not proved.
     not_committed: partitions of which the group has not committed the plan's offset at the destination, or consumed since.
     in_use_at_source and in_use_at_destination: has it members there? ready_since: UTC, in ISO 8601; None for a group that is
     not ready. absent: unconsumed records that the destination is known to lack although later ones are there.

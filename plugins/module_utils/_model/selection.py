@@ -52,27 +52,23 @@ class Selection:
         """The same as groups: one is looked for in it thousands of times."""
         return frozenset(self.groups)
 
-    def check(self) -> None:
-        """Raise InvalidInput for a selection of nothing, an empty name or a pattern that is no regular expression."""
-        raise_any([*self._faults_of_choice(), *self._faults_of_names(), *self._faults_of_patterns()])
+    def check(self, kind: str = "group") -> None:
+        """Raise InvalidInput for a selection of nothing, and for all that check_words() refuses. kind: group or topic."""
+        names, patterns = f"{kind}s", f"{kind}_patterns"
+        faults: list[MigrationError] = []
+        if not getattr(self, names) and not getattr(self, patterns):
+            all_of_them = "; the pattern .* selects all" if kind == "topic" else ""
+            remedy = f"set {option_name(names)} or {option_name(patterns)}{all_of_them}"
+            faults.append(InvalidInput(f"no {kind} is selected", remedy=remedy, kind=FailureKind.NOTHING_SELECTED))
+        raise_any([*faults, *self._faults_of_words()])
 
     def check_words(self) -> None:
         """Raise InvalidInput that says all of it: empty names, names that are there twice, patterns that cannot be compiled."""
-        raise_any([*self._faults_of_names(), *self._faults_of_patterns()])
+        raise_any(self._faults_of_words())
 
-    def _faults_of_choice(self) -> t.Iterator[InvalidInput]:
-        if not self.groups and not self.group_patterns:
-            yield InvalidInput(
-                "no group is selected",
-                remedy=f"set {option_name('groups')} or {option_name('group_patterns')}",
-                kind=FailureKind.NOTHING_SELECTED,
-            )
-
-    def _faults_of_names(self) -> t.Iterator[InvalidInput]:
+    def _faults_of_words(self) -> t.Iterator[MigrationError]:
         for option in ("groups", "topics"):
             yield from faults_of_names(option, getattr(self, option))
-
-    def _faults_of_patterns(self) -> t.Iterator[MigrationError]:
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
             patterns = getattr(self, option) or ()
             yield from faults_of(*(functools.partial(compiled, pattern, option, patterns) for pattern in patterns))

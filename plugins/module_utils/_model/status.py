@@ -9,7 +9,7 @@ import json
 import typing as t
 
 from . import documents
-from .file_rows import Name, Seconds, read_row, write_row
+from .file_rows import LATER, Name, Seconds, read_row, write_row
 from .readiness import Readiness
 
 KIND = "status"
@@ -45,7 +45,7 @@ class Status:
     failure: str | None
     last_good: Seconds | None
     groups: tuple[_Row, ...] = ()
-    rounds: tuple[GroupRounds, ...] = ()
+    rounds: t.Annotated[tuple[GroupRounds, ...], LATER] = ()
 
     @property
     def ready_since(self) -> dict[str, str]:
@@ -95,7 +95,7 @@ def from_json(text: str, path: str) -> Status:
     """Read a status file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     groups = documents.parse_entries(KIND, path, rows, _checked)
-    made = documents.parse(KIND, path, {"rounds": [], **head}, lambda row: read_row(Status, row, groups=groups))
+    made = documents.parse(KIND, path, head, lambda row: read_row(Status, row, groups=groups))
     if "rounds" in head:
         return made
     # Earlier versions did not know. A run that has failed has the groups of the round before it, and has cut none over.
@@ -130,19 +130,20 @@ def group_row(group: Readiness) -> _Row:
     }
 
 
+class _GroupRow(t.NamedTuple):
+    """What is read of a row of a group; what else it holds is for people."""
+
+    group: Name
+    ready: bool
+    ready_since: str | None
+    lag: int | None
+    to_come: int | None
+    verdicts: dict[str, int]
+    absent: t.Annotated[int | None, LATER] = 0
+    expired: t.Annotated[int | None, LATER] = 0
+
+
 def _checked(row: t.Any) -> _Row:
-    """A row that ready_since and the metrics can be taken from; what else it holds is for people."""
-    documents.name_of(row["group"])
-    documents.flag_of(row["ready"])
-    for name in ("absent", "expired"):  # earlier versions did not know
-        row.setdefault(name, 0)
-    for name in ("lag", "expired", "to_come", "absent"):
-        if row[name] is not None:
-            documents.offset_of(row[name])
-    for verdict, number in row["verdicts"].items():  # AttributeError for anything but an object
-        documents.text_of(verdict)
-        documents.offset_of(number)
-    if row["ready_since"] is not None:
-        documents.text_of(row["ready_since"])
-    json.dumps(row, ensure_ascii=False).encode()
-    return dict(row)
+    known = read_row(_GroupRow, row)
+    json.dumps(row, ensure_ascii=False).encode()  # half a character is no text
+    return {**row, "absent": known.absent, "expired": known.expired}

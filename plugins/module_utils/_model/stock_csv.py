@@ -12,6 +12,7 @@ from . import documents
 from .errors import InvalidFile, InvalidInput
 from .failure_kinds import FailureKind
 from .group_state import CommittedOffset
+from .progress import counted
 from .records import LEGAL_TOPIC, TopicPartition
 from .snapshot import SnapshotEntry
 
@@ -108,9 +109,9 @@ def _entry(cells: list[str], columns: int, group: str | None) -> SnapshotEntry:
     if not cells:
         raise ValueError("it is blank")
     if len(cells) != columns:
-        raise ValueError(f"it has {_columns(len(cells))}, and the first line has {columns}")
+        raise ValueError(f"it has {counted(len(cells), 'column')}, and the first line has {columns}")
     if columns not in (3, 4):
-        raise ValueError(f"it has {_columns(columns)}; commas separate columns")
+        raise ValueError(f"it has {counted(columns, 'column')}; commas separate columns")
     if columns == 3 and not group:
         raise LookupError
     name, topic, number, offset = [group or "", *cells] if columns == 3 else cells
@@ -120,10 +121,6 @@ def _entry(cells: list[str], columns: int, group: str | None) -> SnapshotEntry:
         raise ValueError(f"{topic!r} cannot be the name of a topic")
     partition = TopicPartition(documents.name_of(topic), documents.partition_of(_number(number)))
     return SnapshotEntry(documents.name_of(name), partition, CommittedOffset(documents.offset_of(_number(offset))))
-
-
-def _columns(count: int) -> str:
-    return "1 column" if count == 1 else f"{count} columns"
 
 
 def _number(text: str) -> int:

@@ -8,14 +8,13 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .acls import Acl, acl_from
+from .acls import Acl
 from .cluster_identity import ClusterIdentity
 from .file_rows import At, Form, Name, one_of, read_row, write_row
 
 KIND = "topics"
 SOURCE, OVERRIDE, DEFAULT = "source", "override", "default"  # where a new value comes from
 ADD, REMOVE, EXTRA = "add", "remove", "extra"  # extra: only the destination has it, and it stays
-ACL = Form(acl_from, Acl._asdict)
 
 
 def _count_of(value: t.Any) -> int:
@@ -74,7 +73,7 @@ class TopicChange:
 class AclChange(t.NamedTuple):
     """What becomes of an ACL of the destination: ADD, REMOVE or EXTRA."""
 
-    acl: t.Annotated[Acl, ACL]
+    acl: Acl
     action: t.Annotated[str, one_of(ADD, REMOVE, EXTRA)]
 
 

@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .acls import Acl, acl_from
+from .acls import Acl
 from .cluster_identity import ClusterIdentity
 from .file_rows import At, Form, Name, read_row, write_row
 from .topic_plan import Count
@@ -63,6 +63,13 @@ class TopicReceipt:
         return not self.created and self.partitions is None and not self.settings
 
 
+class _AclBefore(t.NamedTuple):
+    """An ACL, and whether it was there."""
+
+    acl: Acl
+    before: bool
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class PromotionReceipt:
     """acls: whether each was there before the first write; a promotion has made the opposite of it."""
@@ -81,28 +88,19 @@ class PromotionReceipt:
 
 def to_json(receipt: PromotionReceipt) -> str:
     """The text of a receipt file."""
-    return documents.dumps(
-        KIND,
-        write_row(receipt, "topics", "acls"),
-        [
-            *(write_row(topic) for _name, topic in sorted(receipt.topics.items())),
-            *({"acl": acl._asdict(), "before": existed} for acl, existed in sorted(receipt.acls.items())),
-        ],
-    )
+    topics = [topic for _name, topic in sorted(receipt.topics.items())]
+    acls = [_AclBefore(*item) for item in sorted(receipt.acls.items())]
+    return documents.dumps(KIND, write_row(receipt, "topics", "acls"), map(write_row, (*topics, *acls)))
 
 
 def from_json(text: str, path: str) -> PromotionReceipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    entries = documents.parse_entries(KIND, path, rows, _entry)
+    entries = documents.parse_entries(
+        KIND, path, rows, lambda row: read_row(_AclBefore if "acl" in row else TopicReceipt, row)
+    )
     topics = [entry for entry in entries if isinstance(entry, TopicReceipt)]
     documents.check_once(KIND, path, ((topic.topic,) for topic in topics), "there are two entries for topic {}")
     by_name = {topic.topic: topic for topic in topics}
-    acls = dict(entry for entry in entries if not isinstance(entry, TopicReceipt))
+    acls = dict(entry for entry in entries if isinstance(entry, _AclBefore))
     return documents.parse(KIND, path, head, lambda row: read_row(PromotionReceipt, row, topics=by_name, acls=acls))
-
-
-def _entry(row: t.Any) -> TopicReceipt | tuple[Acl, bool]:
-    if "acl" in row:
-        return acl_from(row["acl"]), documents.flag_of(row["before"])
-    return read_row(TopicReceipt, row)

@@ -8,8 +8,7 @@ import collections
 import typing as t
 
 from .errors import InvalidInput
-from .failure_kinds import FailureKind
-from .faults import all_of
+from .faults import all_of, raise_any
 from .grouping import values_by_key
 from .notes import Note
 from .option_names import option_name
@@ -46,41 +45,31 @@ def waves_from(rows: t.Iterable[t.Mapping[str, t.Any]]) -> list[Wave]:
     Raises InvalidInput for a wave without groups, for one that names a group twice, and for two of one name.
     """
     made = all_of(_wave, rows)
-    names = collections.Counter(wave.name for wave in made)
-    all_of(_check_single, ((name, count) for name, count in names.items()))
+    counts = collections.Counter(wave.name for wave in made)
+    twice = [name for name, count in counts.items() if count > 1]
+    raise_any(_refused(name, "is there twice", "give each file of a wave another name") for name in twice)
     return made
 
 
 def _wave(row: t.Mapping[str, t.Any]) -> Wave:
-    name, groups, excluded = row["name"], row.get("groups") or [], row.get("exclude_group_patterns")
+    name, excluded = row["name"], row.get("exclude_group_patterns")
     selection = Selection(
-        groups=tuple(groups),
+        groups=tuple(row.get("groups") or ()),
         group_patterns=tuple(row.get("group_patterns") or ()),
         exclude_group_patterns=None if excluded is None else tuple(excluded),
     )
-    twice = [group for group, count in collections.Counter(groups).items() if count > 1]
-    if twice:
-        _refuse(name, f"names the group {' and '.join(map(visible_name, twice))} twice", "remove one of them")
     if not selection.groups and not selection.group_patterns:
-        _refuse(name, "selects no group", "name groups or patterns in its file, or leave the file out")
+        raise _refused(name, "selects no group", "name groups or patterns in its file, or leave the file out")
     try:
         selection.check_words()
     except InvalidInput as exc:
         what = f"{option_name('waves')}: the wave {name}: {exc.what}"
-        raise InvalidInput(what, why=exc.why, remedy=exc.remedy, kind=exc.kind) from exc
+        raise InvalidInput(what, why=exc.why, remedy=exc.remedy) from exc
     return Wave(name, selection, row.get("directory"))
 
 
-def _check_single(counted_name: tuple[str, int]) -> None:
-    name, count = counted_name
-    if count > 1:
-        _refuse(name, "is there twice", "give each file of a wave another name")
-
-
-def _refuse(name: str, what: str, remedy: str) -> t.NoReturn:
-    raise InvalidInput(
-        f"{option_name('waves')}: the wave {name} {what}", remedy=remedy, kind=FailureKind.INVALID_OPTION
-    )
+def _refused(name: str, what: str, remedy: str) -> InvalidInput:
+    return InvalidInput(f"{option_name('waves')}: the wave {name} {what}", remedy=remedy)
 
 
 def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGroups:

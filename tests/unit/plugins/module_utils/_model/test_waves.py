@@ -48,7 +48,7 @@ def test_without_waves_nothing_is_said():
 @pytest.mark.parametrize(
     ("wave", "words"),
     [
-        ({"name": "first", "groups": ["a", "b", "a"]}, "the wave first names the group a twice"),
+        ({"name": "first", "groups": ["a", "b", "a"]}, "the wave first: groups names a twice"),
         ({"name": "first"}, "the wave first selects no group"),
         ({"name": "other", "groups": ["a"]}, "the wave other is there twice"),
         ({"name": "first", "group_patterns": ["("]}, "the wave first: "),
