@@ -19,27 +19,15 @@ import typing as t
 
 from . import documents
 from .errors import BLANKS
+from .file_rows import Form, read_file
 from .visible_text import visible
 
 KIND = "support-key"
 # Members whose texts are words of the collection or of Kafka.
-_KEPT = frozenset(
-    {"action", "certificate", "format", "kind", "lost_bound", "match_on", "matched_by", "method", "operation", "way"}
-)
-_KEPT |= {
-    "chosen",
-    "origin",
-    "pattern",
-    "permission",
-    "phase",
-    "reason",
-    "ready_since",
-    "resource",
-    "role",
-    "step",
-    "type",
-    "verdict",
-}
+_KEPT = frozenset({
+    "action", "certificate", "chosen", "format", "kind", "lost_bound", "match_on", "matched_by", "method", "operation",
+    "origin", "pattern", "permission", "phase", "reason", "ready_since", "resource", "role", "step", "type", "verdict", "way",
+})  # fmt: skip
 _FOR_PEOPLE = frozenset({"detail", "doubt", "failure", "left_out"})  # texts with names in them
 # Objects whose members are called like topics or groups.
 BY_NAME = frozenset({"commits", "ends", "lines", "logs", "topic_ids"})
@@ -194,13 +182,16 @@ def _parsed(text: str) -> tuple[documents.Json, int]:
     return {**head, "entries": rows}, damaged
 
 
+class _KeyFile(t.NamedTuple):
+    key: t.Annotated[str, Form(_key_of)]
+
+
 def key_from(text: str, path: str) -> str:
     """The key in a key file, or InvalidFile."""
-    head, _rows = documents.loads(KIND, text, path)
+    return read_file(KIND, text, path, _KeyFile).key
 
-    def read(row: documents.Json) -> str:
-        if not isinstance(row["key"], str) or not re.fullmatch(r"[0-9a-f]{64}", row["key"]):
-            raise ValueError("key: it is not 64 hexadecimal digits")
-        return row["key"]
 
-    return documents.parse(KIND, path, head, read)
+def _key_of(value: t.Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9a-f]{64}", value):
+        raise ValueError("it is not 64 hexadecimal digits")
+    return value

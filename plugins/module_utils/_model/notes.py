@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from .known_names import GROUPS, TOPICS, KnownName, with_owner
+from .known_names import GROUPS, TOPICS, with_owner
 from .option_names import option_name
 from .progress import first_of
 
@@ -119,7 +119,15 @@ def excluded(groups: t.Sequence[str] = (), topics: t.Sequence[str] = ()) -> list
     """The notes of the groups and topics that match a pattern and an exclude pattern, and of a group with an empty name."""
     named = [group for group in groups if group]
     kinds = (("groups", named, GROUPS), ("topics", topics, TOPICS))
-    notes = [Note(NoteKind.EXCLUDED, f"{excluded_text(kind, names, table)}.") for kind, names, table in kinds if names]
+    notes = []
+    for option, names, table in kinds:
+        if names:
+            told = first_of([with_owner(name, table) for name in names], _NAMED)
+            text = (
+                f"Left out by {option_name(f'exclude_{option[:-1]}_patterns')}: {told}. "
+                f"To take them, name them in {option_name(option)}."
+            )
+            notes.append(Note(NoteKind.EXCLUDED, text))
     if len(named) < len(groups):
         text = (
             "Left out the group with the empty name: brokers do not describe it or remove its committed offsets, so it could "
@@ -127,15 +135,3 @@ def excluded(groups: t.Sequence[str] = (), topics: t.Sequence[str] = ()) -> list
         )
         notes.append(Note(NoteKind.GROUP_UNNAMED, text))
     return notes
-
-
-def excluded_text(option: str, names: t.Sequence[str], table: tuple[KnownName, ...]) -> str:
-    """Which names an exclude pattern has left out, what they are called like, and how to take them all the same.
-
-    option: groups or topics, with the table of what is known of such names.
-    """
-    told = first_of([with_owner(name, table) for name in names], _NAMED)
-    return (
-        f"Left out by {option_name(f'exclude_{option[:-1]}_patterns')}: {told}. "
-        f"To take them, name them in {option_name(option)}"
-    )

@@ -76,17 +76,14 @@ class OpenClients(t.Generic[_Key, _Client]):
 
     def _taken(self, key: _Key) -> _Open[_Key, _Client] | None:
         with self._lock:
-            usable = [
-                open_client
-                for open_client in self._open
-                if open_client.key == key and (self._shared or not open_client.users)
-            ]
             late = time.monotonic() - IDLE_SECONDS
-            stale = [open_client for open_client in usable if not open_client.users and open_client.since < late]
+            known = [open_client for open_client in self._open if open_client.key == key]
+            stale = [open_client for open_client in known if not open_client.users and open_client.since < late]
+            self._open = [open_client for open_client in self._open if open_client not in stale]
+            usable = [open_client for open_client in known if self._shared or not open_client.users]
             chosen = next((open_client for open_client in usable if open_client not in stale), None)
             if chosen is not None:
                 chosen.users += 1
-            self._open = [open_client for open_client in self._open if open_client not in stale]
         for open_client in stale:
             self._close(open_client.client)
         return chosen

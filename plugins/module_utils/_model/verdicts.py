@@ -94,7 +94,19 @@ class Absent(t.NamedTuple):
     @property
     def known_cause(self) -> str:
         """Why they may be absent, as clauses that follow another one; nothing where neither log shows it."""
-        return f"{_deleted_clause(self.deleted_before)}{_open_clause(self.source, self.open_from)}"
+        clauses = ""
+        if self.deleted_before is not None:
+            clauses += (
+                f"; the destination's log starts at offset {self.deleted_before}: retention or DeleteRecords has deleted them "
+                "there, if the replication tool had copied them"
+            )
+        if self.open_from is not None:
+            whose = "they" if self.source >= self.open_from else "some of them"
+            clauses += (
+                f"; a transaction is open at the source from offset {self.open_from} on, and {whose} may be its records: "
+                "wait until it has ended, and plan again"
+            )
+        return clauses
 
     @property
     def cause(self) -> str:
@@ -118,25 +130,6 @@ def deleted_before(log_start: int, offset: int, first: int, next_copied: int) ->
     unconsumed record that has a copy.
     """
     return log_start if log_start > 0 and offset <= log_start and first < next_copied else None
-
-
-def _deleted_clause(log_start: int | None) -> str:
-    if log_start is None:
-        return ""
-    return (
-        f"; the destination's log starts at offset {log_start}: retention or DeleteRecords has deleted them there, if the "
-        "replication tool had copied them"
-    )
-
-
-def _open_clause(first: int, open_from: int | None) -> str:
-    if open_from is None:
-        return ""
-    whose = "they" if first >= open_from else "some of them"
-    return (
-        f"; a transaction is open at the source from offset {open_from} on, and {whose} may be its records: "
-        "wait until it has ended, and plan again"
-    )
 
 
 class Way(enum.StrEnum):
