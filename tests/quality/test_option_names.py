@@ -34,7 +34,7 @@ KEPT = {
     "_migration/drafts.py",
     "_migration/not_taken.py",
     "_model/mapping.py",
-    "_model/problems.py",
+    "_model/report.py",
     "_model/risks.py",
     "_planning/identical.py",
     "_planning/merged_groups.py",

@@ -21,8 +21,8 @@ from .._model.documents import utc_text
 from .._model.errors import MigrationError
 from .._model.group_overview import GroupOverview
 from .._model.grouping import nested
+from .._model.idle import moves, moves_text
 from .._model.known_names import TOPICS, is_streams_topic, known
-from .._model.moves import moves, moves_text
 from .._model.progress import counted, first_names, first_of
 from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink

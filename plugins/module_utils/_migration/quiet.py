@@ -13,7 +13,7 @@ from .._control import groups
 from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.group_state import GroupMember, GroupReading, open_text, partitions_of
-from .._model.moves import Move, moves, moves_text
+from .._model.idle import Move, moves, moves_text
 from .._model.progress import NAMED, Say, first_of, paced, silent
 from .._model.records import TopicPartition
 from .._model.selection import Selection

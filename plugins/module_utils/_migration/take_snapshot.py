@@ -16,8 +16,8 @@ from .._model.connection import Connection
 from .._model.errors import GroupBusy
 from .._model.group_state import GroupReading, open_text, partitions_of
 from .._model.grouping import nested
+from .._model.idle import Move
 from .._model.known_names import GROUPS, known
-from .._model.moves import Move
 from .._model.notes import Note, NoteKind, excluded
 from .._model.option_names import option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The lease file: which run works in a directory. Pure."""
+"""The lease file: which run works in a directory, and what somebody has to do about one that has not ended. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ import typing as t
 
 from . import documents
 from .file_rows import LATER, Form, Seconds, read_file, write_row
+from .notes import Note, NoteKind
+from .progress import first_names
 
 KIND = "lease"
 FILE = "lease.json"
+_AGAIN = "run its command again (a rollback, if it was one), or roll back, before any consumers start"
+_GONE = "find out whether the last run was killed, or its machine was; if so, remove lease.json, and"
+_ELSEWHERE = f"{_GONE} {_AGAIN}"
+UNFINISHED = f"the last run has not written all committed offsets: {_AGAIN}"
 
 
 def _process_of(value: t.Any) -> int:
@@ -50,3 +56,73 @@ def to_json(lease: Lease) -> str:
 def from_json(text: str, path: str) -> Lease:
     """Read a lease file, or raise InvalidFile."""
     return read_file(KIND, text, path, Lease)
+
+
+class OpenRun(t.NamedTuple):
+    """A run that has not ended in a directory: it works still, or was stopped before its end.
+
+    process: a clause that names it. is_stopped: whether it is gone, None where nobody here can tell: of other machines.
+
+    has_receipt: whether it may have written something, because a receipt comes before the first write. is_of_plan: whether it
+    writes groups of the directory's plan alone, because of its phase. is_of_rounds: whether these go on at the source after it.
+    """
+
+    directory: str
+    process: str
+    is_stopped: bool | None
+    has_receipt: bool = True
+    is_of_plan: bool = False
+    is_of_rounds: bool = False
+
+    def concerns(self, planned: bool) -> bool:
+        """Does it concern a group? planned: one of the plan that is there. A run that works may make another plan yet."""
+        return planned or not (self.is_of_plan and self.is_stopped)
+
+    @property
+    def next(self) -> str:
+        """What somebody has to do about a group of this directory, as a clause."""
+        if self.is_stopped is False:
+            return "wait until the run in the directory has ended, before any consumers start"
+        return f"the last run was stopped before its end: {_AGAIN}" if self.is_stopped else _ELSEWHERE
+
+    @property
+    def next_of_complete(self) -> str:
+        """The same for a group that has all of its committed offsets at the destination already."""
+        if self.is_stopped is False:
+            return self.next
+        return (
+            "all of their offsets are committed; start the consumers at the destination only after the last run was run again "
+            "to its end"
+        )
+
+    @property
+    def next_of_planned(self) -> str:
+        """The same for a group that no run has written."""
+        if self.is_stopped is False:
+            return self.next
+        return (
+            "the last run was stopped before it wrote them: run it again"
+            if self.is_stopped
+            else f"{_GONE} run it again"
+        )
+
+    @property
+    def before_plan(self) -> tuple[str, str]:
+        """Why there is no plan of it, and what to do, as clauses."""
+        if self.is_stopped is False:
+            return f"a run works there now: {self.process}", "wait until it has made a plan"
+        if self.is_stopped:
+            return f"the last run there was stopped before it had made a plan: {self.process}", "run it again"
+        return f"the last run there has not said that it has ended: {self.process}", f"{_GONE} run it again"
+
+    def note(self, half_written: t.Sequence[str]) -> Note:
+        """half_written: groups of which it may have written a part, if it was stopped."""
+        if self.is_stopped is False:
+            text = f"A run works in {self.directory} now: {self.process}. What it writes may change this status."
+            return Note(NoteKind.RUN_OPEN, text)
+        ended = "was stopped before its end" if self.is_stopped else "has not said that it has ended"
+        parts = f" It may have written only a part of {first_names(half_written)}." if half_written else ""
+        todo = (_AGAIN if self.is_stopped else _ELSEWHERE).capitalize()
+        if not self.has_receipt:
+            todo = "It has written nothing: run it again" if self.is_stopped else f"{_GONE.capitalize()} run it again"
+        return Note(NoteKind.RUN_OPEN, f"The last run in {self.directory} {ended}: {self.process}.{parts} {todo}.")

@@ -13,7 +13,7 @@ from .documents import utc_text
 from .group_lag import GroupLag, lag_of
 from .group_state import GroupReading
 from .grouping import values_by_key
-from .open_run import UNFINISHED, OpenRun
+from .lease import UNFINISHED, OpenRun
 from .plan import Plan, PlanEntry
 from .progress import counted, first_of
 from .receipt import Key, Receipt, ReceiptEntry

@@ -15,7 +15,7 @@ from .._migration.processes import has_ended, process_namespace, started
 from .._model import history, lease, status
 from .._model.documents import utc_text
 from .._model.errors import Locked
-from .._model.open_run import OpenRun
+from .._model.lease import OpenRun
 
 VARIABLE = "STREAMSHIFT_KAFKA_LEASE"  # the environment of a run's tasks says which run it is
 _OF_PLAN = "migrate", "plan", "apply", "sync", "cut_over"  # the phases that write nothing but the plan's groups

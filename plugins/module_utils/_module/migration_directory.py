@@ -18,9 +18,9 @@ from .._model.errors import InvalidFile, MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.faults import raise_any
 from .._model.group_state import same_commit
+from .._model.lease import OpenRun
 from .._model.migration_status import DirectoryFiles, GroupRun
 from .._model.notes import Note
-from .._model.open_run import OpenRun
 from .._model.option_names import option_name
 from .._model.selection import Selection
 from .._model.verdicts import Verdict

@@ -17,13 +17,13 @@ from .._migration.file_clusters import check_plan_clusters
 from .._model import backlog, plan, receipt, report
 from .._model.background import at_once
 from .._model.connection import Connection
-from .._model.earlier_look import EarlierLook
 from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.group_state import GroupReading
+from .._model.idle import EarlierLook
 from .._model.option_names import option_name
 from .._model.policies import OnAbsent, OnAdvance, OnProblem, OnRewind
-from .._model.problems import of_copy
+from .._model.report import of_copy
 from . import digests, files, options
 from .frame import Module
 

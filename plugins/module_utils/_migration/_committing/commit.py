@@ -10,9 +10,9 @@ import typing as t
 from ..._control import permissions, positions
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
-from ..._model.earlier_look import NOT_LOOKED, EarlierLook
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import commits_of
+from ..._model.idle import NOT_LOOKED, EarlierLook
 from ..._model.left_out import left_out as not_done
 from ..._model.notes import Note
 from ..._model.plan import Plan

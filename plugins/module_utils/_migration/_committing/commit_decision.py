@@ -13,11 +13,11 @@ from ..._control.configs import broker_number
 from ..._control.permissions import not_offered
 from ..._model.cluster_identity import LogRange, Traits
 from ..._model.connection import Connection
-from ..._model.earlier_look import EarlierLook
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
 from ..._model.group_state import GroupReading, commits_of
+from ..._model.idle import EarlierLook
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry

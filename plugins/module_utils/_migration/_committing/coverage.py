@@ -10,7 +10,7 @@ from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
 from ..._model.grouping import nested, values_by_key
-from ..._model.moves import moves, moves_text
+from ..._model.idle import moves, moves_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnMissingEntry

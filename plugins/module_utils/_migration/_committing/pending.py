@@ -9,9 +9,9 @@ import typing as t
 from ..._control import groups, positions
 from ..._model.background import at_once
 from ..._model.connection import Connection
-from ..._model.earlier_look import EarlierLook
 from ..._model.errors import MigrationError
 from ..._model.group_state import GroupReading, commits_of
+from ..._model.idle import EarlierLook
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnBlocked
 from ..._model.receipt import Receipt

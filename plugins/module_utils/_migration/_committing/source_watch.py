@@ -19,8 +19,7 @@ from ..._model.errors import BrokerError, GroupBusy, MigrationError
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading
 from ..._model.grouping import nested, values_by_key
-from ..._model.idle import members_problem
-from ..._model.moves import Move, moves, moves_text
+from ..._model.idle import Move, members_problem, moves, moves_text
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import because_of, option_name
 from ..._model.plan import Plan

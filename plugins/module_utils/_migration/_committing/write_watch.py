@@ -13,9 +13,9 @@ import typing as t
 
 from ..._control import positions
 from ..._model.connection import Connection
-from ..._model.earlier_look import NOT_LOOKED, EarlierLook
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.idle import NOT_LOOKED, EarlierLook
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan

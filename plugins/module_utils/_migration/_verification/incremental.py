@@ -9,8 +9,7 @@ import typing as t
 
 from ..._model.notes import NoteKind
 from ..._model.plan import Plan, PlanEntry, Verification
-from ..._model.problems import is_tolerated
-from ..._model.report import Report
+from ..._model.report import Report, is_tolerated
 
 
 class Parted(t.NamedTuple):

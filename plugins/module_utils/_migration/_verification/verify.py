@@ -13,10 +13,9 @@ from ..._model.connection import Connection
 from ..._model.notes import Note
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnAbsent
-from ..._model.problems import Problem, by_gravity, problems_of, tolerating_absent
 from ..._model.progress import Say, silent
 from ..._model.receipt import Key, Receipt
-from ..._model.report import Finding, Flaw, ProblemKind, Report
+from ..._model.report import Finding, Flaw, Problem, ProblemKind, Report, by_gravity, problems_of, tolerating_absent
 from ..._model.spark import SparkOptions
 from ..._model.verdicts import Verdict
 from ..._records.range_reader import expect_ranges

@@ -8,9 +8,9 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOutcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import NOT_LOOKED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import NOT_LOOKED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,

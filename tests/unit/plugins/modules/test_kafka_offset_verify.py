@@ -5,11 +5,11 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import Claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, report
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import NOT_LOOKED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import NOT_LOOKED
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Problem, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.verify_results import verify_result

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import NOT_LOOKED, EarlierLook
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import NOT_LOOKED, EarlierLook
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 P0, P2 = TopicPartition("orders", 0), TopicPartition("orders", 2)

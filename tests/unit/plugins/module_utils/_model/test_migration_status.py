@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import OpenRun
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
     NEXT,
     DirectoryFiles,
@@ -22,7 +23,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration
     next_lines,
     status_table,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_run import OpenRun
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
     Origin,

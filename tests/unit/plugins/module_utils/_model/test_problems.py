@@ -6,16 +6,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, Spot
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.verified import finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
+    Finding,
+    Flaw,
     Problem,
+    ProblemKind,
     by_gravity,
     counts_by_kind,
     problems_of,
     summary,
     tolerating_absent,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
 
 # The names are those that a careless search in the lines would fall for.
 HERE, THERE = TopicPartition("repeated", 0), TopicPartition("left", 1)

@@ -26,7 +26,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.write_watch import WriteWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import EarlierLook
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     GroupBusy,
@@ -37,6 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import EarlierLook
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,

@@ -11,9 +11,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import write_watch
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.write_watch import WriteWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.earlier_look import NOT_LOOKED, EarlierLook
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import NOT_LOOKED, EarlierLook
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnStillWritten

@@ -3,8 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, ProblemKind
 from tests.attack import rule
 from tests.attack.case import parse
 from tests.support.listed_clusters import Cluster, Clusters
