@@ -16,7 +16,11 @@ KIND = "lease"
 FILE = "lease.json"
 _AGAIN = "run its command again (a rollback, if it was one), or roll back, before any consumers start"
 _GONE = "find out whether the last run was killed, or its machine was; if so, remove lease.json, and"
-_ELSEWHERE = f"{_GONE} {_AGAIN}"
+_WAIT = "wait until the run in the directory has ended, before any consumers start"
+_COMPLETE = (
+    "all of their offsets are committed; start the consumers at the destination only after the last run was run again to its "
+    "end"
+)
 UNFINISHED = f"the last run has not written all committed offsets: {_AGAIN}"
 
 
@@ -78,42 +82,38 @@ class OpenRun(t.NamedTuple):
         """Does it concern a group? planned: one of the plan that is there. A run that works may make another plan yet."""
         return planned or not (self.is_of_plan and self.is_stopped)
 
+    def _case(self, works: str, stopped: str, unknown: str) -> str:
+        """One of these: if it works still, was stopped, or nobody can tell."""
+        if self.is_stopped is None:
+            return unknown
+        return stopped if self.is_stopped else works
+
     @property
     def next(self) -> str:
         """What somebody has to do about a group of this directory, as a clause."""
-        if self.is_stopped is False:
-            return "wait until the run in the directory has ended, before any consumers start"
-        return f"the last run was stopped before its end: {_AGAIN}" if self.is_stopped else _ELSEWHERE
+        return self._case(_WAIT, f"the last run was stopped before its end: {_AGAIN}", f"{_GONE} {_AGAIN}")
 
     @property
     def next_of_complete(self) -> str:
         """The same for a group that has all of its committed offsets at the destination already."""
-        if self.is_stopped is False:
-            return self.next
-        return (
-            "all of their offsets are committed; start the consumers at the destination only after the last run was run again "
-            "to its end"
-        )
+        return self._case(_WAIT, _COMPLETE, _COMPLETE)
 
     @property
     def next_of_planned(self) -> str:
         """The same for a group that no run has written."""
-        if self.is_stopped is False:
-            return self.next
-        return (
-            "the last run was stopped before it wrote them: run it again"
-            if self.is_stopped
-            else f"{_GONE} run it again"
-        )
+        stopped = "the last run was stopped before it wrote them: run it again"
+        return self._case(_WAIT, stopped, f"{_GONE} run it again")
 
     @property
     def before_plan(self) -> tuple[str, str]:
         """Why there is no plan of it, and what to do, as clauses."""
-        if self.is_stopped is False:
-            return f"a run works there now: {self.process}", "wait until it has made a plan"
-        if self.is_stopped:
-            return f"the last run there was stopped before it had made a plan: {self.process}", "run it again"
-        return f"the last run there has not said that it has ended: {self.process}", f"{_GONE} run it again"
+        why = self._case(
+            "a run works there now",
+            "the last run there was stopped before it had made a plan",
+            "the last run there has not said that it has ended",
+        )
+        todo = self._case("wait until it has made a plan", "run it again", f"{_GONE} run it again")
+        return f"{why}: {self.process}", todo
 
     def note(self, half_written: t.Sequence[str]) -> Note:
         """half_written: groups of which it may have written a part, if it was stopped."""
@@ -122,7 +122,9 @@ class OpenRun(t.NamedTuple):
             return Note(NoteKind.RUN_OPEN, text)
         ended = "was stopped before its end" if self.is_stopped else "has not said that it has ended"
         parts = f" It may have written only a part of {first_names(half_written)}." if half_written else ""
-        todo = (_AGAIN if self.is_stopped else _ELSEWHERE).capitalize()
-        if not self.has_receipt:
-            todo = "It has written nothing: run it again" if self.is_stopped else f"{_GONE.capitalize()} run it again"
-        return Note(NoteKind.RUN_OPEN, f"The last run in {self.directory} {ended}: {self.process}.{parts} {todo}.")
+        again = _AGAIN if self.has_receipt else "run it again"
+        todo = again if self.is_stopped else f"{_GONE} {again}"
+        if self.is_stopped and not self.has_receipt:
+            todo = f"it has written nothing: {todo}"
+        text = f"The last run in {self.directory} {ended}: {self.process}.{parts} {todo[0].upper()}{todo[1:]}."
+        return Note(NoteKind.RUN_OPEN, text)
