@@ -96,10 +96,8 @@ class GroupOverview(t.NamedTuple):
     @property
     def expired(self) -> dict[TopicPartition, int]:
         """How many offsets expired before the group consumed them, of each partition where some did."""
-        lags = {
-            partition: GroupLag.of(self.reading.offsets[partition].offset, log) for partition, log in self.logs.items()
-        }
-        return {partition: lag.expired for partition, lag in lags.items() if lag.expired}
+        lags = {partition: self.partition_lag(partition) for partition in self.logs}
+        return {partition: lag.expired for partition, lag in lags.items() if lag is not None and lag.expired}
 
     @property
     def why_not(self) -> str | None:

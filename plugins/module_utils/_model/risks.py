@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import typing as t
 
 from .records import TopicPartition
@@ -60,133 +61,111 @@ class RiskEntry(t.NamedTuple):
     remedy: str
 
 
+_blocker, _warning, _info = (functools.partial(RiskEntry, severity) for severity in Severity)
 RISKS: dict[RiskKind, RiskEntry] = {
-    RiskKind.OBSTACLE: RiskEntry(
-        Severity.BLOCKER,
+    RiskKind.OBSTACLE: _blocker(
         "The pre-migration checks report a problem, so that a migration of these groups would not start.",
         "Do what the message says.",
     ),
-    RiskKind.PLAN_BLOCKED: RiskEntry(
-        Severity.BLOCKER,
+    RiskKind.PLAN_BLOCKED: _blocker(
         "The plan of a migration found no safe offset for partitions of the group.",
         "Look up the reason in docs/troubleshooting.md, remove the cause, and assess again.",
     ),
-    RiskKind.SHARE_GROUP: RiskEntry(
-        Severity.BLOCKER,
+    RiskKind.SHARE_GROUP: _blocker(
         "A share group has no committed offsets, so that nothing can be moved.",
         "Let the group finish at the source, then create it at the destination with share.auto.offset.reset.",
     ),
-    RiskKind.AFTER_LOG_END: RiskEntry(
-        Severity.BLOCKER,
+    RiskKind.AFTER_LOG_END: _blocker(
         "The group has committed an offset after the end of the log, as after a loss of records or when a topic was created "
         "again. No record shows where the group has to go on.",
         "Find out what happened to the topic, and reset the group with the playbook reset_groups.",
     ),
-    RiskKind.TOPIC_MISSING: RiskEntry(
-        Severity.BLOCKER,
+    RiskKind.TOPIC_MISSING: _blocker(
         "The destination lacks a topic that the group consumes, so that its partitions are blocked.",
         "If it has another name there, set replication_policy or topic_map. Otherwise, let the replication tool or the "
         "playbook promote_topics create it.",
     ),
-    RiskKind.PARTITIONS_DIFFER: RiskEntry(
-        Severity.BLOCKER,
+    RiskKind.PARTITIONS_DIFFER: _blocker(
         "The topic has another number of partitions at the destination. Records are in other partitions there, or the "
         "replication tool stops, and the partitions of the group are blocked.",
         "Give both topics the same number of partitions while the one at the destination is empty, or name the topic in "
         "repartitioned.",
     ),
-    RiskKind.SCHEMA_ID_UNKNOWN: RiskEntry(
-        Severity.BLOCKER,
+    RiskKind.SCHEMA_ID_UNKNOWN: _blocker(
         "Records carry ids of schemas that the schema registry of the destination does not know. Consumers there cannot "
         "read these records.",
         "Copy the schemas with their ids to that registry, or let the consumers use the registry of the source.",
     ),
-    RiskKind.NOT_VISIBLE: RiskEntry(
-        Severity.WARNING,
+    RiskKind.NOT_VISIBLE: _warning(
         "The login sees only a part, or a request failed, so that the assessment may lack groups, topics or risks.",
         "Do what the message says, such as granting an ACL, and assess again.",
     ),
-    RiskKind.ACL_MISSING: RiskEntry(
-        Severity.WARNING,
+    RiskKind.ACL_MISSING: _warning(
         "A migration with this login would not start, because the login lacks ACLs.",
         "Grant them to the login that migrates: see docs/migrating-groups.md.",
     ),
-    RiskKind.STREAMS_STATE: RiskEntry(
-        Severity.WARNING,
+    RiskKind.STREAMS_STATE: _warning(
         "A Kafka Streams application keeps its state in changelog topics, and records on their way in repartition topics. "
         "Only its committed offsets are migrated.",
         "Let the application consume its repartition topics to their ends. Then let it rebuild its state at the destination, "
         "or replicate its changelog topics and start it only when they are complete.",
     ),
-    RiskKind.SINK_POSITIONS: RiskEntry(
-        Severity.WARNING,
+    RiskKind.SINK_POSITIONS: _warning(
         "The group is that of a sink, or called like one, and a sink may keep its own positions in its target. Such a sink "
         "drops or repeats records, whatever the group has committed.",
         "Find the sink in the table of sinks, and do what it says before the sink starts at the destination.",
     ),
-    RiskKind.ASSIGNED_CONSUMERS: RiskEntry(
-        Severity.WARNING,
+    RiskKind.ASSIGNED_CONSUMERS: _warning(
         "The committed offsets move, and the group has no members: consumers that use assign(), or a tool that syncs groups, "
         "write them. Nobody sees whether they have stopped.",
         "Find them, stop them yourself before the cut-over, and give group_migration_idle_wait more than the time between two "
         "commits.",
     ),
-    RiskKind.RECORDS_EXPIRED: RiskEntry(
-        Severity.WARNING,
+    RiskKind.RECORDS_EXPIRED: _warning(
         "The source has deleted records that the group has not consumed. No migration brings them back.",
         "Tell the owner of the group how many there are, and decide with group_migration_on_expired where the group goes on.",
     ),
-    RiskKind.RETENTION_STRIKES: RiskEntry(
-        Severity.WARNING,
+    RiskKind.RETENTION_STRIKES: _warning(
         "The source deletes unconsumed records of the group within a day, or within half of its retention if that is less.",
         "Raise retention.ms of the topic until the group has caught up, or let the group catch up first.",
     ),
-    RiskKind.PARTITIONS_UNCOMMITTED: RiskEntry(
-        Severity.WARNING,
+    RiskKind.PARTITIONS_UNCOMMITTED: _warning(
         "The group has committed offsets on some partitions of a topic only. On the others it starts by auto.offset.reset, "
         "and latest skips the records that are there.",
         "Let the group commit on all partitions before you migrate, or set group_migration_on_uncommitted to start.",
     ),
-    RiskKind.MESSAGE_LIMIT_SMALLER: RiskEntry(
-        Severity.WARNING,
+    RiskKind.MESSAGE_LIMIT_SMALLER: _warning(
         "The destination refuses batches of records that the source takes. If the topic has such a batch, it is not copied, "
         "and blocks groups.",
         "Raise max.message.bytes of the topic at the destination.",
     ),
-    RiskKind.CLEANUP_POLICY_DIFFERS: RiskEntry(
-        Severity.WARNING,
+    RiskKind.CLEANUP_POLICY_DIFFERS: _warning(
         "Only one of the clusters compacts the topic, so that records which the other has are missing there.",
         "Give both topics the same cleanup.policy before you migrate.",
     ),
-    RiskKind.SETTING_DIFFERS: RiskEntry(
-        Severity.WARNING,
+    RiskKind.SETTING_DIFFERS: _warning(
         "A setting of the topic differs, so that records are deleted, refused or stamped at the destination that the source "
         "keeps as they are.",
         "Do what the message says, or let the playbook promote_topics take the settings over.",
     ),
-    RiskKind.SCHEMA_REGISTRY_UNUSABLE: RiskEntry(
-        Severity.WARNING,
+    RiskKind.SCHEMA_REGISTRY_UNUSABLE: _warning(
         "The schema registry did not answer as one, so that nobody knows which schemas it lacks.",
         "Correct schema_registry as the message says, and assess again.",
     ),
-    RiskKind.SCHEMA_IDS: RiskEntry(
-        Severity.INFO,
+    RiskKind.SCHEMA_IDS: _info(
         "Records carry ids of schemas. Consumers at the destination need a schema registry that knows the same ids.",
         "Name the registry of the destination in schema_registry, and assess again.",
     ),
-    RiskKind.TOOL_GROUP: RiskEntry(
-        Severity.INFO,
+    RiskKind.TOOL_GROUP: _info(
         "The group belongs to a tool, which makes its own at the destination.",
         "Leave the group out, as the playbooks do by default, unless an application of yours is called so.",
     ),
-    RiskKind.GROUP_ABANDONED: RiskEntry(
-        Severity.INFO,
+    RiskKind.GROUP_ABANDONED: _info(
         "Nobody seems to use the group: it has no members, and what it has consumed is gone or its next records have waited "
         "for a long time.",
         "Ask its owner, and leave the group out of the migration or delete it.",
     ),
-    RiskKind.TOPIC_UNREAD: RiskEntry(
-        Severity.INFO,
+    RiskKind.TOPIC_UNREAD: _info(
         "No group that the login sees has committed offsets on the topic. Consumers that commit elsewhere do not show.",
         "Ask its owner, and do not replicate the topic if nobody needs it.",
     ),
