@@ -21,6 +21,7 @@ try:
         from kafka.net.manager import KafkaConnectionManager
         from kafka.net.sasl.oauth import AbstractTokenProvider
         from kafka.net.selector import NetworkSelector
+        from kafka.partitioner.default import murmur2
         from kafka.protocol import admin, consumer, metadata
         from kafka.protocol.api_key import ApiKey
         from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription

@@ -27,25 +27,6 @@ class ConnectorKey(t.NamedTuple):
     partition: dict[str, t.Any]
 
 
-def murmur2(data: bytes) -> int:
-    """The hash by which Java's default partitioner picks partitions (org.apache.kafka.common.utils.Utils), made positive."""
-    factor, mask = 0x5BD1E995, 0xFFFFFFFF
-    whole = len(data) // 4 * 4
-    result = 0x9747B28C ^ len(data)
-    for place in range(0, whole, 4):
-        word = int.from_bytes(data[place : place + 4], "little") * factor & mask
-        result = (result * factor & mask) ^ ((word ^ word >> 24) * factor & mask)
-    if len(data) > whole:
-        result = (result ^ int.from_bytes(data[whole:], "little")) * factor & mask
-    result = (result ^ result >> 13) * factor & mask
-    return (result ^ result >> 15) & 0x7FFFFFFF
-
-
-def connect_partition(key: bytes, partitions: int) -> int:
-    """Where Connect looks for this key in a topic of so many partitions."""
-    return murmur2(key) % partitions
-
-
 def mirror_source_key(connector: str, source_alias: str, partition: TopicPartition) -> bytes:
     """The key of a MirrorSourceConnector for a partition of the source, byte for byte as Connect writes it.
 

@@ -9,6 +9,7 @@ import re
 import typing as t
 
 from ..._control import storage, topics
+from ..._control.kafka_library import murmur2
 from ..._control.permissions import missing_topic_acls
 from ..._control.topic_changes import create_topics
 from ..._model import connect_offsets
@@ -28,6 +29,12 @@ _REPLICAS = 3
 _SETTINGS = {"cleanup.policy": "compact"}
 # Of a dedicated MirrorMaker 2 cluster, whatever its separator: org.apache.kafka.connect.mirror.MirrorMakerConfig.
 OFFSETS_TOPICS = re.compile(r"mm2-offsets.+internal")
+
+
+def connect_partition(key: bytes, partitions: int) -> int:
+    """Where Connect looks for this key in a topic of so many partitions: as Java's default partitioner."""
+    number: int = murmur2(key) & 0x7FFFFFFF
+    return number % partitions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,9 +87,9 @@ class TopicStore:
         records = []
         for partition, offset in sorted(changes.items()):
             key = self._key(partition)
-            connect_partition = TopicPartition(self.topic, connect_offsets.connect_partition(key, count))
+            place = TopicPartition(self.topic, connect_partition(key, count))
             value = None if offset is None else connect_offsets.offset_value(offset)
-            records.append(NewRecord(connect_partition, key, value))
+            records.append(NewRecord(place, key, value))
         write_records(self.connection, records)
 
     def _exists(self) -> bool:
@@ -123,7 +130,7 @@ class TopicStore:
             if record.key != right and record.value is None:
                 continue
             # Even a tombstone misleads in another partition: Connect forgets the key where it reads that one last.
-            if record.key != right or record.partition.partition != connect_offsets.connect_partition(right, count):
+            if record.key != right or record.partition.partition != connect_partition(right, count):
                 misplaced.append((record.partition, record.key))
                 continue
             try:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.topic import connect_partition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_offsets import (
     ConnectorKey,
-    connect_partition,
     mirror_source_key,
     mirror_source_partition,
     offset_value,
