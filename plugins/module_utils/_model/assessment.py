@@ -9,6 +9,7 @@ import dataclasses
 import typing as t
 
 from . import documents
+from .file_rows import read_row
 from .group_overview import spreadsheet
 from .grouping import values_by_key
 from .plan import PlanEntry
@@ -73,9 +74,7 @@ def _read(row: Row) -> tuple[str, t.Any]:
     """A row of the file, with its kind; raises KeyError or ValueError for what is none."""
     kind = row.pop("entry")
     if kind == "risk":
-        return kind, Risk(
-            documents.choice_of(RiskKind, row["kind"]), row["detail"], row["group"], row["topic"], row["partition"]
-        )
+        return kind, read_row(Risk, row)
     if kind not in ("group", "topic"):
         raise ValueError(f"{kind!r} is no kind of entry")
     documents.name_of(row[kind])

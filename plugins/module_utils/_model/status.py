@@ -9,12 +9,13 @@ import json
 import typing as t
 
 from . import documents
-from .file_rows import LATER, Name, Seconds, read_row, write_row
+from .file_rows import LATER, Form, Name, Seconds, read_row, write_row
 from .readiness import Readiness
 
 KIND = "status"
 ROUNDS = "sync"  # the phase after which groups are committed, and go on at the source
 _Row = documents.Json
+_Milliseconds = t.Annotated[float, Form(documents.unix_time_of, lambda seconds: round(seconds, 3))]  # of Unix time
 
 
 class GroupRounds(t.NamedTuple):
@@ -39,11 +40,11 @@ class Status:
     """
 
     phase: str
-    started: Seconds
-    ended: Seconds
+    started: _Milliseconds
+    ended: _Milliseconds
     changed: int
     failure: str | None
-    last_good: Seconds | None
+    last_good: _Milliseconds | None
     groups: tuple[_Row, ...] = ()
     rounds: t.Annotated[tuple[GroupRounds, ...], LATER] = ()
 
@@ -78,16 +79,8 @@ class Status:
 
 def to_json(status: Status) -> str:
     """The text of a status file."""
-    head = {
-        "phase": status.phase,
-        "started": round(status.started, 3),
-        "ended": round(status.ended, 3),
-        "seconds": round(max(0.0, status.ended - status.started), 3),
-        "changed": status.changed,
-        "failure": status.failure,
-        "last_good": None if status.last_good is None else round(status.last_good, 3),
-        "rounds": [write_row(its) for its in status.rounds],
-    }
+    head = write_row(status, "groups")
+    head["seconds"] = round(max(0.0, status.ended - status.started), 3)
     return documents.dumps(KIND, head, status.groups)
 
 
