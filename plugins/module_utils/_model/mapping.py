@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 import typing as t
 
 from .errors import InvalidInput
 from .faults import all_done, all_of, of_entries
 from .option_names import option_name
-from .selection import compiled, matches
+from .selection import check_patterns, compiled, matches
 from .visible_text import quoted
 
 
@@ -171,7 +170,7 @@ def rule_from(place: str, row: dict[str, t.Any]) -> Rule:
     all_done(
         lambda: _check_one(name, pattern, place),
         lambda: _names(row.get("to"), place),
-        *(functools.partial(compiled, topic_pattern, f"{place}, topics", topics) for topic_pattern in topics),
+        lambda: check_patterns(f"{place}, topics", topics),
         *([] if pattern is None else [lambda: compiled(pattern, place)]),
     )
     names = _names(row.get("to"), place)
@@ -188,7 +187,7 @@ def _check_one(name: str | None, pattern: str | None, place: str) -> None:
 def repartitioned_from(patterns: t.Collection[str]) -> tuple[str, ...]:
     """The patterns of repartitioned, or InvalidInput for those that are no regular expressions."""
     listed = tuple(patterns)
-    all_of(lambda pattern: compiled(pattern, "repartitioned", listed), listed)
+    check_patterns("repartitioned", listed)
     return listed
 
 

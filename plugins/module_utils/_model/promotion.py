@@ -15,7 +15,7 @@ from .faults import all_of, faults_of, of_entries, raise_any
 from .mapping import Rule
 from .option_names import option_name
 from .policies import Acls, OnFewerPartitions, OnLockout, OnMissing, OnUnknownSetting, Settings
-from .selection import Selection, compiled
+from .selection import Selection, check_patterns
 from .visible_text import quoted
 
 # A topic that a pattern promotes is used by whatever tool finds it: its own would take it for theirs.
@@ -73,17 +73,11 @@ class PromotionOptions:
     def check(self) -> None:
         """Raise InvalidInput for options that contradict each other, or a pattern that is no regular expression."""
         options = ("keep_settings", "exclude_settings", "acl_groups", "acl_transactional_ids")
-        patterns = [(pattern, option, getattr(self, option)) for option in options for pattern in getattr(self, option)]
+        checks = [functools.partial(check_patterns, option, getattr(self, option)) for option in options]
         for number, override in enumerate(self.overrides, 1):
             place = f"{option_name('overrides')}, entry {number}"
-            patterns += [(pattern, place, override.topics) for pattern in override.topics]
-        raise_any(
-            [
-                *faults_of(*(functools.partial(compiled, *arguments) for arguments in patterns)),
-                *self._contradictions(),
-                *self._faults_of_principals(),
-            ]
-        )
+            checks.append(functools.partial(check_patterns, place, override.topics))
+        raise_any([*faults_of(*checks), *self._contradictions(), *self._faults_of_principals()])
 
     def _contradictions(self) -> t.Iterator[InvalidInput]:
         if self.settings is Settings.NONE and self.overrides:
@@ -128,8 +122,7 @@ def check_selection(selection: Selection | CommittedTopics) -> None:
     Groups may have committed on no topic that is left, and nothing is promoted then.
     """
     if isinstance(selection, CommittedTopics):
-        patterns = selection.exclude_topic_patterns
-        all_of(lambda pattern: compiled(pattern, "exclude_topic_patterns", patterns), patterns)
+        check_patterns("exclude_topic_patterns", selection.exclude_topic_patterns)
     else:
         selection.check("topic")
 

@@ -15,7 +15,7 @@ from .errors import InvalidInput
 from .faults import all_done, of_entries
 from .option_names import option_name
 from .records import TopicPartition
-from .selection import compiled, matches
+from .selection import check_patterns, matches
 
 LARGEST_OFFSET = (1 << 63) - 1  # Kafka's offsets are INT64
 _LARGEST_PARTITION = (1 << 31) - 1
@@ -136,7 +136,7 @@ def reset_rule_from(place: str, row: t.Mapping[str, t.Any], now: int) -> ResetRu
     to, topics, partitions = ResetTo(row["to"]), tuple(row.get("topics") or ()), frozenset(row.get("partitions") or ())
     all_done(
         lambda: _value_of(to, row.get("value"), place, now),
-        *(functools.partial(compiled, pattern, f"{place}, topics", topics) for pattern in topics),
+        lambda: check_patterns(f"{place}, topics", topics),
         *(functools.partial(_check_partition, partition, place) for partition in sorted(partitions)),
     )
     return ResetRule(to, *_value_of(to, row.get("value"), place, now), topics, partitions)

@@ -16,7 +16,7 @@ import typing as t
 from . import known_names
 from .errors import InvalidInput, MigrationError
 from .failure_kinds import FailureKind
-from .faults import faults_of, raise_any
+from .faults import all_of, faults_of, raise_any
 from .notes import Note, NoteKind
 from .option_names import option_name
 from .progress import MANY_NAMED, first_of
@@ -70,8 +70,7 @@ class Selection:
         for option in ("groups", "topics"):
             yield from faults_of_names(option, getattr(self, option))
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
-            patterns = getattr(self, option) or ()
-            yield from faults_of(*(functools.partial(compiled, pattern, option, patterns) for pattern in patterns))
+            yield from faults_of(functools.partial(check_patterns, option, getattr(self, option) or ()))
 
     def select_groups(self, existing: t.Iterable[str]) -> Selected:
         """The named groups, whether they exist or not, and the existing ones that the patterns add."""
@@ -165,6 +164,11 @@ def compiled(pattern: str, option: str, beside: t.Sequence[str] = ()) -> re.Patt
             why=str(exc),
             remedy=f"correct the pattern{comma_hint(beside)}",
         ) from exc
+
+
+def check_patterns(option: str, patterns: t.Sequence[str]) -> None:
+    """Raise InvalidInput for those of an option's patterns that are no regular expressions."""
+    all_of(lambda pattern: compiled(pattern, option, patterns), patterns)
 
 
 def matches(name: str, patterns: t.Iterable[str]) -> bool:
