@@ -11,7 +11,7 @@ import typing as t
 from .cluster_identity import LogRange
 from .documents import utc_text
 from .group_lag import GroupLag, lag_of
-from .group_state import GroupReading
+from .group_state import CommittedOffset, GroupReading
 from .grouping import values_by_key
 from .lease import UNFINISHED, OpenRun
 from .plan import Plan, PlanEntry
@@ -305,8 +305,10 @@ def assess(
         lines = [] if readings[0] is None else [(line, at_source[line.group]) for line in files.returned]
     else:
         lines = [(line, reading) for line in files.written]
-    unexplained = _unexplained(lines)
-    pending = {line for line, group_reading in lines if line.is_pending(group_reading.offsets.get(line.partition))}
+    others = [(line, now.offsets.get(line.partition)) for line, now in lines if not line.accounts_for(now)]
+    pending = {line for line, now in others if line.is_pending(now)}
+    changed = [now for line, now in others if line not in pending]
+    unexplained = _unexplained(others, changed)
     consumed = any(_has_consumed(line, reading) for line in files.written)
     is_set = {*reading.offsets, *(line.partition for line in files.written)}
     # What the plan rests on says nothing of what is written before the plan is carried out.
@@ -331,20 +333,20 @@ def assess(
         reading.has_members,
         lag_of(((at_source[group], partition) for group, partition in files.source), logs[0]),
         lag_of(((reading, partition) for partition in files.partitions), logs[1]),
-        sum(not line.accounts_for(group_reading) and line not in pending for line, group_reading in lines),
+        len(changed),
         way_back if has_ways else WayBack(),
         left_out,
         is_gone,
     )
 
 
-def _unexplained(lines: t.Sequence[tuple[ReceiptEntry, GroupReading]]) -> GroupState | None:
-    """The state of a group, by the lines whose committed offset their receipt does not explain; None without such lines."""
-    others = [(line, reading.offsets.get(line.partition)) for line, reading in lines if not line.accounts_for(reading)]
-    changed = [now for line, now in others if not line.is_pending(now)]
+def _unexplained(others: t.Sequence[object], changed: t.Sequence[CommittedOffset | None]) -> GroupState | None:
+    """The state that other committed offsets than the receipt explains lead to. changed: those that no run has yet to set."""
     if None in changed:
         return GroupState.GONE
-    return GroupState.MOVED if changed else GroupState.UNFINISHED if others else None
+    if changed:
+        return GroupState.MOVED
+    return GroupState.UNFINISHED if others else None
 
 
 def _left_out(files: GroupFiles, is_set: t.Collection[TopicPartition]) -> int:
