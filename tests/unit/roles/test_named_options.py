@@ -40,7 +40,7 @@ NEVER_SHOWN = {
         _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making._faults
         _module.reset_making.faults_of_reset
         _module.plan_making._faults_without_source _module.plan_making._snapshot _module.plan_making._from_records
-        _model.selection.Selection._faults_of_choice _model.promotion.PromotionOptions._contradictions
+        _model.selection.Selection.check _model.promotion.PromotionOptions._contradictions
         _model.promotion.PromotionOptions._faults_of_principals""",
     "its tasks choose another value than the one that refuses": """
         _migration._committing.write_watch.WriteWatch.before _migration._committing.source_watch.SourceWatch.before
@@ -56,7 +56,7 @@ NEVER_SHOWN = {
         _migration.selected_groups.check_topics_exist
         _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
-        _model.waves._refuse _model.waves._wave _module.status_results._check_existing _module.status_results._directory
+        _model.waves._refused _model.waves._wave _module.status_results._check_existing _module.status_results._directory
         _module.migration_directory.read_directory""",
     "it removes no old groups": """
         _control.permissions.removal_obstacles _migration._committing.group_removal._allowing
