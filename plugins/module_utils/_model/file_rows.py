@@ -15,6 +15,7 @@ import collections.abc
 import enum
 import functools
 import inspect
+import operator
 import types
 import typing as t
 
@@ -87,11 +88,21 @@ def _partition(topic: t.Any, number: t.Any) -> TopicPartition:
     return TopicPartition(documents.name_of(topic), documents.partition_of(number))
 
 
+def _partition_row(partition: TopicPartition) -> Json:
+    topic, number = partition
+    return {"topic": topic, "partition": number}
+
+
 def _committed_from(row: t.Any) -> CommittedOffset:
     epoch = row.get("leader_epoch")
     return CommittedOffset(
         documents.offset_of(row["offset"]), documents.metadata_of(row["metadata"]), documents.epoch_of(epoch)
     )
+
+
+def _committed_row(committed: CommittedOffset) -> Json:
+    offset, metadata, epoch = committed
+    return {"offset": offset, "metadata": metadata, "leader_epoch": epoch}
 
 
 Name = t.Annotated[str, Form(documents.name_of)]  # of a group or a topic
@@ -103,54 +114,26 @@ _FORMS: dict[t.Any, Form] = {
     bool: Form(documents.flag_of),
     int: Form(documents.offset_of),
     # By hand, because millions of rows have them.
-    TopicPartition: Form(partition_from, TopicPartition._asdict),
-    CommittedOffset: Form(_committed_from, CommittedOffset._asdict),
+    TopicPartition: Form(partition_from, _partition_row),
+    CommittedOffset: Form(_committed_from, _committed_row),
 }
 
 
 def write_row(value: t.Any, *without: str) -> Json:
     """A dataclass or named tuple as a row, but for these members; equal values give equal rows, in a stable order."""
     row: Json = {}
-    for name, steps, last, _read, write, missing, default in _members(type(value)):
-        member = getattr(value, name)
-        if name in without or (missing is RARE and member == default):
-            continue
-        if write is not None:
-            member = write(member)
-        place = row
-        for step in steps:
-            place = place.setdefault(step, {})
-        if last is None:
-            place.update(member)
-        else:
-            place[last] = member
+    writes = _members(type(value)).writes
+    for write in writes.values() if not without else [writes[name] for name in writes if name not in without]:
+        write(row, value)
     return row
 
 
 def read_row(made: type[_T], row: t.Any, **given: t.Any) -> _T:
     """The reverse of write_row(). given: members that stand elsewhere. Raises as Form.read(); a ValueError names the member."""
-    for name, steps, last, read, _write, missing, default in _members(made):
-        if name in given:
-            continue
-        value = row
-        try:
-            for step in steps:
-                value = value[step]
-            if last is not None:
-                value = value[last]
-        except KeyError:
-            if missing is None:
-                raise
-            if default is inspect.Parameter.empty:
-                given[name] = None
-            continue
-        try:
-            given[name] = read(value)
-        except ValueError as exc:
-            raise ValueError(": ".join((*steps, *([] if last is None else [last]), str(exc)))) from exc
-        except (TypeError, AttributeError) as exc:  # in Python's words, which say nothing of the file
-            raise ValueError(f"{last or 'it'} is not built as the format says") from exc
-    return made(**given)
+    reads = _members(made).reads
+    if given:
+        return made(**{name: read(row) for name, read in reads.items() if name not in given}, **given)
+    return made(*[read(row) for read in reads.values()])
 
 
 def read_file(kind: str, text: str, path: str, made: type[_T], **entries: t.Callable[[t.Any], t.Any] | type) -> _T:
@@ -165,30 +148,90 @@ def read_file(kind: str, text: str, path: str, made: type[_T], **entries: t.Call
     return documents.parse(kind, path, head, lambda row: read_row(made, row, **given))
 
 
-class _Member(t.NamedTuple):
-    """A member of a type. steps, last: see At. default: what it has where a row lacks it."""
+class _Members(t.NamedTuple):
+    """How each member of a type is read from a row, in the order in which the type takes them, and written to one, by name."""
 
-    name: str
-    steps: tuple[str, ...]
-    last: str | None
-    read: t.Callable[[t.Any], t.Any]
-    write: t.Callable[[t.Any], t.Any] | None
-    missing: Missing | None
-    default: t.Any
+    reads: dict[str, t.Callable[[t.Any], t.Any]]
+    writes: dict[str, t.Callable[[Json, t.Any], None]]
 
 
 @functools.cache
-def _members(made: type) -> tuple[_Member, ...]:
-    """The members that a row has, in its order."""
+def _members(made: type) -> _Members:
     hints = t.get_type_hints(made, include_extras=True)
     parameters = inspect.signature(made).parameters
-    members = []
+    reads, writes = {}, {}
     for name in getattr(made, "ROW", parameters):
         notes = getattr(hints[name], "__metadata__", ())
-        place = next((note for note in notes if isinstance(note, At)), At(name))
+        at = next((note for note in notes if isinstance(note, At)), At(name))
         missing = next((note for note in notes if isinstance(note, Missing)), None)
-        members.append(_Member(name, place.steps, place.last, *_form(hints[name]), missing, parameters[name].default))
-    return tuple(members)
+        default = parameters[name].default
+        read, write = _form(hints[name])
+        reads[name] = _reader(at, read, missing, None if default is inspect.Parameter.empty else default)
+        writes[name] = _writer(name, at, write, missing, default)
+    return _Members({name: reads[name] for name in parameters if name in reads}, writes)
+
+
+def _writer(
+    name: str, at: At, write: t.Callable[[t.Any], t.Any] | None, missing: Missing | None, default: t.Any
+) -> t.Callable[[Json, t.Any], None]:
+    """Writes a member of a value to a row. The first two ways are the fast ones: a plan may have a million of them."""
+    get, steps, last = operator.attrgetter(name), at.steps, at.last
+
+    def write_as_it_is(row: Json, value: t.Any) -> None:
+        row[name] = get(value)
+
+    def write_its_form(row: Json, value: t.Any) -> None:
+        row[name] = write(get(value))  # type: ignore[misc]
+
+    def write_elsewhere(row: Json, value: t.Any) -> None:
+        member = get(value)
+        if missing is RARE and member == default:
+            return
+        if write is not None:
+            member = write(member)
+        for step in steps:
+            row = row.setdefault(step, {})
+        row.update(member if last is None else {last: member})
+
+    if missing is RARE or steps or last != name:
+        return write_elsewhere
+    return write_as_it_is if write is None else write_its_form
+
+
+def _reader(
+    at: At, read: t.Callable[[t.Any], t.Any], missing: Missing | None, default: t.Any
+) -> t.Callable[[t.Any], t.Any]:
+    """Reads a member from a row. The first two ways are the fast ones, as in _writer()."""
+    steps = at.steps if at.last is None else (*at.steps, at.last)
+
+    def read_own(row: t.Any) -> t.Any:
+        value = row[steps[0]]
+        try:
+            return read(value)
+        except (ValueError, TypeError, AttributeError) as exc:
+            raise _of_member(steps, exc) from exc
+
+    def read_elsewhere(row: t.Any) -> t.Any:
+        value = row
+        for step in steps:
+            if missing is not None and step not in value:
+                return default
+            value = value[step]
+        try:
+            return read(value)
+        except (ValueError, TypeError, AttributeError) as exc:
+            raise _of_member(steps, exc) from exc
+
+    if not steps:
+        return read
+    return read_elsewhere if missing is not None or steps[1:] else read_own
+
+
+def _of_member(steps: tuple[str, ...], exc: Exception) -> ValueError:
+    """What is wrong with the member of a row to which these names lead."""
+    if isinstance(exc, ValueError):
+        return ValueError(": ".join((*steps, str(exc))))
+    return ValueError(f"{steps[-1]} is not built as the format says")  # Python's words say nothing of the file
 
 
 def _form(hint: t.Any) -> Form:

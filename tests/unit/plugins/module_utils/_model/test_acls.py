@@ -2,8 +2,9 @@
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import acl_from, check_principal
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl, check_principal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.file_rows import read_row
 
 ROW = {
     "resource": "TOPIC",
@@ -38,6 +39,6 @@ def test_a_part_of_a_principal_that_ansible_has_split_is_told():
 
 @pytest.mark.parametrize("change", ["resource", "pattern", "operation", "permission"])
 def test_an_acl_of_a_file_has_kafka_s_words(change):
-    assert acl_from(ROW)._asdict() == ROW
+    assert read_row(Acl, ROW)._asdict() == ROW
     with pytest.raises(ValueError, match="Read"):
-        acl_from(ROW | {change: "Read"})
+        read_row(Acl, ROW | {change: "Read"})
