@@ -165,7 +165,7 @@ def test_damage_is_told_in_words_of_the_file_and_not_of_python(kind, damaged, to
 @pytest.mark.parametrize(
     ("damaged", "told"),
     [
-        ({"verdict": "exakt"}, 'entry 1: "exakt" is none of exact, safe, blocked, '),
+        ({"verdict": "exakt"}, 'entry 1: verdict: "exakt" is none of exact, safe, blocked, '),
         ({"source": 7}, "entry 1: source is not built as the format says"),
         ({"evidence": [1]}, "entry 1: evidence is not built as the format says"),
         ({"expected": "5"}, "entry 1: expected is not built as the format says"),
@@ -195,7 +195,7 @@ def test_several_damaged_entries_are_told_at_once():
         plan.from_json("\n".join(lines) + "\n", "/srv/plan.json")
     message = str(refused.value)
     assert message.count("/srv/plan.json is damaged") == 1
-    assert "entry 2: -2 is not an offset" in message and "entry 4: -4 is not an offset" in message
+    assert "entry 2: offset: -2 is not an offset" in message and "entry 4: offset: -4 is not an offset" in message
     with pytest.raises(InvalidFile, match=r"entry 5: .* and 4 more\."):
         plan.from_json(text.replace('"offset"', '"place"'), "/srv/plan.json")
 
