@@ -12,7 +12,20 @@ import typing as t
 
 from . import documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import LATER, RARE, Among, At, Epoch, Form, Metadata, Name, partition_from, read_row, write_row
+from .file_rows import (
+    LATER,
+    RARE,
+    Among,
+    At,
+    Epoch,
+    Form,
+    Metadata,
+    Name,
+    partition_from,
+    read_row,
+    row_order,
+    write_row,
+)
 from .group_state import CommittedOffset
 from .match_on import PART, MatchOn
 from .option_names import with_option_names
@@ -79,6 +92,10 @@ class Verification(t.NamedTuple):
         return self.limit is None or (wanted.limit is not None and wanted.limit <= self.limit)
 
 
+@row_order(
+    "group partition offset metadata leader_epoch verdict reason repeats detail lossless to_come source evidence expected "
+    "verified predicted lost lost_bound absent chosen"
+)
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanEntry:
     """One destination group, topic and partition. offset is None for blocked and uncommitted entries.
@@ -112,11 +129,6 @@ class PlanEntry:
     lost_bound: t.Annotated[Bound, RARE] = Bound.EXACTLY
     absent: t.Annotated[Absent | None, RARE] = None
     chosen: t.Annotated[Reason | None, RARE] = None
-
-    ROW = (
-        "group", "partition", "offset", "metadata", "leader_epoch", "verdict", "reason", "repeats", "detail", "lossless",
-        "to_come", "source", "evidence", "expected", "verified", "predicted", "lost", "lost_bound", "absent", "chosen",
-    )  # fmt: skip
 
     @property
     def is_own(self) -> bool:
@@ -213,7 +225,7 @@ class Plan:
     destination_traits: t.Annotated[Traits, Among("destination")] = NO_TRAITS
     match_on: t.Annotated[tuple[str, ...], _PARTS, RARE] = ()
     left_out_names: t.Annotated[tuple[str, ...], RARE] = ()
-    lines: t.Annotated[dict[str, int], LATER] = dataclasses.field(default_factory=dict, compare=False)
+    lines: t.Annotated[t.Mapping[str, int], LATER] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
     def source_identity(self) -> ClusterIdentity:

@@ -11,7 +11,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import RARE, Among, At, Form, Name, read_row, write_row
+from .file_rows import RARE, Among, At, Form, Name, read_row, row_order, write_row
 from .group_state import CommittedOffset, GroupReading
 from .plan import PlanEntry
 from .records import TopicPartition
@@ -35,6 +35,7 @@ class Pending(enum.StrEnum):
     ROLLBACK = "rollback"  # also while a later commit is under way: until that is read back, the rollback is not undone
 
 
+@row_order("group partition source before written after time pending")
 class ReceiptEntry(t.NamedTuple):
     """before: found before the first write, None for no commit. written: None after a rollback.
 
@@ -55,8 +56,6 @@ class ReceiptEntry(t.NamedTuple):
     time: t.Annotated[int | None, Form(_time), RARE] = None
     pending: t.Annotated[Pending | None, RARE] = None
     stood: tuple[int | None, ...] = ()  # in a row, each is the offset of its origin
-
-    ROW = "group", "partition", "source", "before", "written", "after", "time", "pending"
 
     @property
     def key(self) -> Key:
@@ -154,6 +153,7 @@ class ReceiptEntry(t.NamedTuple):
         return self.after[:2] == self.written[:2]
 
 
+@row_order("cluster_id traits renewing")
 @dataclasses.dataclass(frozen=True)
 class Receipt:
     """cluster_id and traits are the destination's.
@@ -167,8 +167,6 @@ class Receipt:
     renewing: t.Annotated[tuple[SnapshotEntry, ...], RARE] = ()
     traits: t.Annotated[Traits, Among("destination")] = NO_TRAITS
     path: str = dataclasses.field(default="", compare=False)
-
-    ROW = "cluster_id", "traits", "renewing"
 
     @property
     def name(self) -> str:

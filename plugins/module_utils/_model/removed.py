@@ -9,7 +9,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import Among, Name, read_file, write_row
+from .file_rows import Among, Name, read_file, row_order, write_row
 from .group_state import Commits, GroupReading
 from .snapshot import SnapshotEntry
 
@@ -24,6 +24,7 @@ class RemovedGroup(t.NamedTuple):
     restored: bool
 
 
+@row_order("cluster_id traits groups entries")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Removed:
     """Every group that was removed, on one cluster, and all that it had committed when it was removed last."""
@@ -32,8 +33,6 @@ class Removed:
     groups: tuple[RemovedGroup, ...] = ()
     entries: tuple[SnapshotEntry, ...] = ()
     traits: t.Annotated[Traits, Among()] = NO_TRAITS
-
-    ROW = "cluster_id", "traits", "groups", "entries"
 
     @property
     def identity(self) -> ClusterIdentity:

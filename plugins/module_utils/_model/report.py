@@ -10,7 +10,7 @@ import enum
 import typing as t
 
 from . import documents
-from .file_rows import RARE, At, Form, partition_from, read_file, read_row, write_row
+from .file_rows import RARE, At, Form, partition_from, read_file, read_row, row_order, write_row
 from .idle import NOT_LOOKED, EarlierLook
 from .match_on import PART
 from .notes import Note, NoteKind
@@ -103,6 +103,7 @@ class Finding:
         return RecordSum(self.absent, Bound.EXACTLY if self.complete else Bound.AT_LEAST)
 
 
+@row_order("source_id destination_id plan method limit look findings")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
     """limit: how many offsets on both sides of each offset were read, None for all, or where only anchors were read.
@@ -118,8 +119,6 @@ class Report:
     plan: str | None = None
     method: str = "records"
     look: t.Annotated[EarlierLook | None, RARE] = None
-
-    ROW = "source_id", "destination_id", "plan", "method", "limit", "look", "findings"
 
 
 class Objections(t.NamedTuple):

@@ -11,7 +11,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import NO_TRAITS, UNKNOWN_ID, ClusterIdentity, Traits
-from .file_rows import LATER, RARE, Among, At, Form, Name, read_file, write_row
+from .file_rows import LATER, RARE, Among, At, Form, Name, read_file, row_order, write_row
 from .group_state import CommittedOffset
 from .records import TopicPartition
 
@@ -55,6 +55,7 @@ class OpenTransaction(t.NamedTuple):
     told: str
 
 
+@row_order("cluster_id traits groups left_out left_out_names open entries")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
     """cluster_id is None where the file does not tell (CSV).
@@ -71,8 +72,6 @@ class Snapshot:
     open: t.Annotated[tuple[OpenTransaction, ...], At("open_transactions"), RARE] = ()
     left_out: t.Annotated[tuple[str, ...], RARE] = ()
     left_out_names: t.Annotated[tuple[str, ...], RARE] = ()
-
-    ROW = "cluster_id", "traits", "groups", "left_out", "left_out_names", "open", "entries"
 
     @property
     def identity(self) -> ClusterIdentity:

@@ -10,7 +10,7 @@ import typing as t
 from . import documents
 from .acls import Acl
 from .cluster_identity import ClusterIdentity
-from .file_rows import At, Form, Name, one_of, read_row, write_row
+from .file_rows import At, Form, Name, one_of, read_row, row_order, write_row
 
 KIND = "topics"
 SOURCE, OVERRIDE, DEFAULT = "source", "override", "default"  # where a new value comes from
@@ -36,6 +36,7 @@ class SettingChange(t.NamedTuple):
     origin: t.Annotated[str, one_of(SOURCE, OVERRIDE, DEFAULT)]
 
 
+@row_order("topic source topic_id before after replication_factor settings")
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicChange:
     """One topic of the destination. before: how many partitions it has, None where it is missing; after: how many it gets.
@@ -51,8 +52,6 @@ class TopicChange:
     replication_factor: t.Annotated[int, Form(_factor)] | None = None
     settings: dict[str, SettingChange] = dataclasses.field(default_factory=dict)
     topic_id: str | None = None
-
-    ROW = "topic", "source", "topic_id", "before", "after", "replication_factor", "settings"
 
     @property
     def is_new(self) -> bool:
