@@ -53,24 +53,24 @@ class Among(At):
         self.steps, self.last = path, None
 
 
-class Missing(enum.Enum):
+class Lacking(enum.Enum):
     """Where a row may lack a member, which then has its default, or is None without one."""
 
     LATER = enum.auto()  # in files of releases that did not know it
     RARE = enum.auto()  # wherever it has its default
 
 
-LATER, RARE = Missing
+LATER, RARE = Lacking
 
 
-_ORDERS: dict[t.Any, list[str]] = {}
+_ORDERS: dict[t.Any, tuple[str, ...]] = {}
 
 
-def row_order(names: str) -> t.Callable[[type[_T]], type[_T]]:
-    """Decorates a type whose members are in another order in a row, or not all in it. names: with blanks between them."""
+def row_order(*names: str) -> t.Callable[[type[_T]], type[_T]]:
+    """Decorates a type whose members are in another order in a row, or not all in it."""
 
     def ordered(made: type[_T]) -> type[_T]:
-        _ORDERS[made] = names.split()
+        _ORDERS[made] = names
         return made
 
     return ordered
@@ -176,7 +176,7 @@ def _members(made: type) -> _Members:
     for name in _ORDERS.get(made, parameters):
         notes = getattr(hints[name], "__metadata__", ())
         at = next((note for note in notes if isinstance(note, At)), At(name))
-        missing = next((note for note in notes if isinstance(note, Missing)), None)
+        missing = next((note for note in notes if isinstance(note, Lacking)), None)
         default = parameters[name].default
         read, write = _form(hints[name])
         reads[name] = _reader(at, read, missing, None if default is inspect.Parameter.empty else default)
@@ -185,7 +185,7 @@ def _members(made: type) -> _Members:
 
 
 def _writer(
-    name: str, at: At, write: t.Callable[[t.Any], t.Any] | None, missing: Missing | None, default: t.Any
+    name: str, at: At, write: t.Callable[[t.Any], t.Any] | None, missing: Lacking | None, default: t.Any
 ) -> t.Callable[[Json, t.Any], None]:
     """Writes a member of a value to a row. The first two ways are the fast ones: a plan may have a million of them."""
     get, steps, last = operator.attrgetter(name), at.steps, at.last
@@ -212,7 +212,7 @@ def _writer(
 
 
 def _reader(
-    at: At, read: t.Callable[[t.Any], t.Any], missing: Missing | None, default: t.Any
+    at: At, read: t.Callable[[t.Any], t.Any], missing: Lacking | None, default: t.Any
 ) -> t.Callable[[t.Any], t.Any]:
     """Reads a member from a row. The first two ways are the fast ones, as in _writer()."""
     steps = at.steps if at.last is None else (*at.steps, at.last)

@@ -30,7 +30,7 @@ class GroupLag(t.NamedTuple):
         return f"{self.offsets:,}" + (f" ({self.expired:,} expired)" if self.expired else "")
 
 
-def lag_of(
+def lag_on(
     group_partitions: t.Iterable[tuple[GroupReading, TopicPartition]], logs: t.Mapping[TopicPartition, LogRange]
 ) -> GroupLag | None:
     """The lag of groups on their partitions, as far as they have committed there and the logs are known; None without any."""

@@ -10,7 +10,7 @@ import typing as t
 
 from .cluster_identity import LogRange
 from .documents import utc_text
-from .group_lag import GroupLag, lag_of
+from .group_lag import GroupLag, lag_on
 from .group_state import CommittedOffset, GroupReading
 from .grouping import values_by_key
 from .lease import UNFINISHED, OpenRun
@@ -331,8 +331,8 @@ def assess(
         _state(files, used_at_source, reading.has_members or consumed, unexplained, went_on),
         used_at_source,
         reading.has_members,
-        lag_of(((at_source[group], partition) for group, partition in files.source), logs[0]),
-        lag_of(((reading, partition) for partition in files.partitions), logs[1]),
+        lag_on(((at_source[group], partition) for group, partition in files.source), logs[0]),
+        lag_on(((reading, partition) for partition in files.partitions), logs[1]),
         len(changed),
         way_back if has_ways else WayBack(),
         left_out,

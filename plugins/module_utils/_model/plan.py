@@ -93,9 +93,9 @@ class Verification(t.NamedTuple):
 
 
 @row_order(
-    "group partition offset metadata leader_epoch verdict reason repeats detail lossless to_come source evidence expected "
-    "verified predicted lost lost_bound absent chosen"
-)
+    "group", "partition", "offset", "metadata", "leader_epoch", "verdict", "reason", "repeats", "detail", "lossless", "to_come",
+    "source", "evidence", "expected", "verified", "predicted", "lost", "lost_bound", "absent", "chosen",
+)  # fmt: skip
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanEntry:
     """One destination group, topic and partition. offset is None for blocked and uncommitted entries.

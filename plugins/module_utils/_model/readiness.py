@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 
 from .cluster_identity import LogRange
-from .group_lag import GroupLag, lag_of
+from .group_lag import GroupLag, lag_on
 from .group_state import GroupReading
 from .grouping import values_by_key
 from .plan import Plan, PlanEntry
@@ -130,7 +130,7 @@ def _assess(
     return Readiness(
         name,
         source_groups,
-        lag_of(((source[group], partition) for group, partition in positions), logs),
+        lag_on(((source[group], partition) for group, partition in positions), logs),
         None if None in lagging else sum(count or 0 for count in lagging),
         dict(collections.Counter(entry.verdict for entry in entries)),
         tuple(

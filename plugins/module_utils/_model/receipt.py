@@ -35,7 +35,7 @@ class Pending(enum.StrEnum):
     ROLLBACK = "rollback"  # also while a later commit is under way: until that is read back, the rollback is not undone
 
 
-@row_order("group partition source before written after time pending")
+@row_order("group", "partition", "source", "before", "written", "after", "time", "pending")
 class ReceiptEntry(t.NamedTuple):
     """before: found before the first write, None for no commit. written: None after a rollback.
 
@@ -153,7 +153,7 @@ class ReceiptEntry(t.NamedTuple):
         return self.after[:2] == self.written[:2]
 
 
-@row_order("cluster_id traits renewing")
+@row_order("cluster_id", "traits", "renewing")
 @dataclasses.dataclass(frozen=True)
 class Receipt:
     """cluster_id and traits are the destination's.

@@ -24,7 +24,7 @@ class RemovedGroup(t.NamedTuple):
     restored: bool
 
 
-@row_order("cluster_id traits groups entries")
+@row_order("cluster_id", "traits", "groups", "entries")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Removed:
     """Every group that was removed, on one cluster, and all that it had committed when it was removed last."""

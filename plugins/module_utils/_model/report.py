@@ -103,7 +103,7 @@ class Finding:
         return RecordSum(self.absent, Bound.EXACTLY if self.complete else Bound.AT_LEAST)
 
 
-@row_order("source_id destination_id plan method limit look findings")
+@row_order("source_id", "destination_id", "plan", "method", "limit", "look", "findings")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
     """limit: how many offsets on both sides of each offset were read, None for all, or where only anchors were read.

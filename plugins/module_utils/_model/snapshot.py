@@ -55,7 +55,7 @@ class OpenTransaction(t.NamedTuple):
     told: str
 
 
-@row_order("cluster_id traits groups left_out left_out_names open entries")
+@row_order("cluster_id", "traits", "groups", "left_out", "left_out_names", "open", "entries")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
     """cluster_id is None where the file does not tell (CSV).

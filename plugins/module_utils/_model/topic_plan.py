@@ -36,7 +36,7 @@ class SettingChange(t.NamedTuple):
     origin: t.Annotated[str, one_of(SOURCE, OVERRIDE, DEFAULT)]
 
 
-@row_order("topic source topic_id before after replication_factor settings")
+@row_order("topic", "source", "topic_id", "before", "after", "replication_factor", "settings")
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicChange:
     """One topic of the destination. before: how many partitions it has, None where it is missing; after: how many it gets.

@@ -40,7 +40,7 @@ NEVER_SHOWN = {
         _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making._faults
         _module.reset_making.faults_of_reset
         _module.plan_making._faults_without_source _module.plan_making._snapshot _module.plan_making._from_records
-        _model.selection.Selection.check _model.promotion.PromotionOptions._contradictions
+        _model.promotion.PromotionOptions._contradictions
         _model.promotion.PromotionOptions._faults_of_principals""",
     "its tasks choose another value than the one that refuses": """
         _migration._committing.write_watch.WriteWatch.before _migration._committing.source_watch.SourceWatch.before
