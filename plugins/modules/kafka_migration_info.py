@@ -263,10 +263,9 @@ from ..module_utils._migration import preflight as use_case
 from ..module_utils._migration._committing.returning import ReturnNames, return_names
 from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
-from ..module_utils._model.errors import InvalidFile, MigrationError
+from ..module_utils._model.errors import NOTHING_WRITTEN, InvalidFile, MigrationError
 from ..module_utils._model.notes import Note, NoteKind
 from ..module_utils._model.policies import OnProblem, OnRewind
-from ..module_utils._model.written import NOTHING_WRITTEN
 from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import Module

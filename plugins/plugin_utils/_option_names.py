@@ -11,7 +11,7 @@ import typing as t
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ..module_utils._model.garbage import without_collecting
+from ..module_utils._model.background import without_collecting
 from ._given import role_options
 from ._hidden_summary import show_hidden
 from ._start_at_task import refuse_middle

@@ -9,7 +9,7 @@ import typing as t
 from ansible import context
 from ansible.errors import AnsibleError
 
-from ..module_utils._model.written import NOTHING_WRITTEN
+from ..module_utils._model.errors import NOTHING_WRITTEN
 
 
 def refuse_middle(variables: t.Mapping[str, t.Any]) -> None:

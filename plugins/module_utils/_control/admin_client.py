@@ -21,7 +21,7 @@ import typing as t
 
 from .._http.tokens import TokenSource, token_source
 from .._model.connection import Connection
-from .._model.written import WRITTEN
+from .._model.errors import WRITTEN
 from .abilities import Ability, KnownSince
 from .kafka_library import (
     AbstractTokenProvider,

@@ -16,10 +16,17 @@ import typing as t
 import urllib.parse
 
 from .._http.http_json import Endpoint, HttpAnswer, HttpService, Json, ask, ask_patiently
-from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError, NotAuthorized, NotFound
+from .._model.errors import (
+    WRITTEN,
+    BrokerError,
+    ConnectionFailed,
+    InvalidInput,
+    MigrationError,
+    NotAuthorized,
+    NotFound,
+)
 from .._model.failure_kinds import FailureKind
 from .._model.sinks import Sink, sink_of
-from .._model.written import WRITTEN
 
 SECONDS = 30.0  # for an answer
 PATIENCE = 60.0  # seconds, for workers that rebalance

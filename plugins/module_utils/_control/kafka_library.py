@@ -9,7 +9,7 @@ Where one is missing, modules still start; _module/frame.py says what is missing
 
 from __future__ import annotations
 
-from .._model.garbage import loading
+from .._model.background import loading
 from .._model.missing import stand_ins
 
 try:

@@ -20,9 +20,9 @@ import json
 import time
 import typing as t
 
+from .background import without_collecting
 from .errors import InvalidFile
 from .failure_kinds import FailureKind
-from .garbage import without_collecting
 from .option_names import path_option
 from .progress import first_of
 from .visible_text import shortened

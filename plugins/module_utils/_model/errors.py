@@ -9,6 +9,10 @@ import typing as t
 from .failure_kinds import FailureKind
 from .visible_text import visible, visible_name
 
+# What this process has written: a failure after the first write must not say that nothing has changed.
+# Paths of files, and names of requests that change something on a cluster. They may have failed: who sent them cannot know.
+WRITTEN: list[str] = []
+NOTHING_WRITTEN = "Nothing was written to a cluster."  # said of a run that has ended before its first write
 BLANKS = str.maketrans("\n\t", "  ")  # of texts of several lines, such as Java's
 
 

@@ -17,11 +17,10 @@ import time
 import typing as t
 
 from .._model import history, lease
-from .._model.errors import InvalidFile, Locked, MigrationError, Refused
+from .._model.errors import WRITTEN, InvalidFile, Locked, MigrationError, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, path_option
-from .._model.written import WRITTEN
 from .leases import check_lease, holder
 
 _Document = t.TypeVar("_Document")

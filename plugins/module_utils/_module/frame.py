@@ -15,7 +15,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.errors import UnsupportedError
 
 from .._model.addresses import HIDDEN
-from .._model.errors import MigrationError
+from .._model.errors import WRITTEN, MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.missing import CONTROL, RECORDS, unmet
 from .._model.notes import Note, NoteKind
@@ -23,7 +23,6 @@ from .._model.open_clients import keeping
 from .._model.option_names import set_variables
 from .._model.progress import Say, hear_waits, silent
 from .._model.visible_text import visible
-from .._model.written import WRITTEN
 from .masking import for_people, hidden, shown
 from .results import note_results
 

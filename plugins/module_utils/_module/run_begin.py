@@ -11,11 +11,10 @@ import tempfile
 import typing as t
 
 from .._model import lease as file
-from .._model.errors import InvalidInput, Locked
+from .._model.errors import NOTHING_WRITTEN, InvalidInput, Locked
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from .._model.policies import OnLocked
-from .._model.written import NOTHING_WRITTEN
 from . import files
 from .leases import VARIABLE, process_clause
 

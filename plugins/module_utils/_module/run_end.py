@@ -19,10 +19,9 @@ from ansible.module_utils.ansible_release import __version__ as ansible_version
 from .._control.admin_client import BROKER_VERSIONS
 from .._model import history, run_record
 from .._model import lease as file
-from .._model.errors import InvalidInput, Locked, MigrationError
+from .._model.errors import NOTHING_WRITTEN, InvalidInput, Locked, MigrationError
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
-from .._model.written import NOTHING_WRITTEN
 from . import files
 from .history_folder import Kept, keep_files
 from .report_writing import write_report

@@ -8,8 +8,8 @@ import types
 import typing as t
 
 from .._model.connection import Connection
+from .._model.errors import WRITTEN
 from .._model.records import TopicPartition
-from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .consumer_client import client_configuration, open_consumer, unusable_client

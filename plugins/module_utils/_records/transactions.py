@@ -18,10 +18,9 @@ import typing as t
 
 from .._model.background import in_time
 from .._model.connection import Connection
-from .._model.errors import BrokerError, MigrationError
+from .._model.errors import WRITTEN, BrokerError, MigrationError
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
-from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .confluent_library import TopicPartition as Position

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._model.background import without_collecting
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, all_metadata, progress_from_commits
 from .._model.errors import SparkFailed
-from .._model.garbage import without_collecting
 from .._model.group_state import CommittedOffset
 from .._model.option_names import option_name
 from .._model.records import TopicPartition

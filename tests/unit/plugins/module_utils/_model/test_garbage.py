@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.garbage import without_collecting
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import without_collecting
 
 
 def test_garbage_is_collected_again_when_the_work_has_ended_or_failed():
