@@ -10,6 +10,7 @@ import typing as t
 from . import flink_offsets, stock_csv, streaming_offsets
 from .errors import InvalidFile, InvalidInput
 from .group_state import CommittedOffset
+from .grouping import nested
 from .option_names import option_name
 from .progress import first_names
 from .records import TopicPartition
@@ -47,9 +48,7 @@ _READ = {
 def positions_of(snapshot: Snapshot) -> dict[str, dict[TopicPartition, int | None]]:
     """The offsets of each group of a snapshot, none for a group that has committed none."""
     offsets: dict[str, dict[TopicPartition, int | None]] = {group.name: {} for group in snapshot.groups}
-    for group, partition, committed in snapshot.entries:
-        offsets.setdefault(group, {})[partition] = committed.offset
-    return offsets
+    return offsets | nested((entry[:2], entry.committed.offset) for entry in snapshot.entries)
 
 
 def read_snapshot(text: str, path: str, group: str | None = None, form: str = "auto") -> Snapshot:

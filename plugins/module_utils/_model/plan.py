@@ -245,13 +245,11 @@ class Plan:
     @property
     def same_topics(self) -> dict[str, tuple[str, str]]:
         """The topics that have the same id at source and destination, and their ids there."""
-        source_ids, destination_ids = self.source_traits.topic_ids, self.destination_traits.topic_ids
+        known = self.destination_traits.topic_ids
         return {
-            name: (source_id, destination_id)
-            for name, source_id in source_ids.items()
-            if source_id is not None
-            and (destination_id := destination_ids.get(name)) is not None
-            and source_id == destination_id
+            name: (topic_id, topic_id)
+            for name, topic_id in self.source_traits.topic_ids.items()
+            if topic_id is not None and known.get(name) == topic_id
         }
 
     def names(self) -> set[str]:

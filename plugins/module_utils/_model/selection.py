@@ -9,7 +9,6 @@ import dataclasses
 import difflib
 import functools
 import itertools
-import operator
 import re
 import typing as t
 
@@ -188,20 +187,16 @@ def looks_like_pattern(name: str) -> bool:
 
 def comma_hint(patterns: t.Sequence[str]) -> str:
     """Whether some of these are parts of a text with a comma in brackets, such as e{2 and 3}, to follow them; else empty."""
-    open_ones = list(map(_open_brackets, patterns))
-    sums = (itertools.accumulate(open_ones[at:], _together) for at, first in enumerate(open_ones) if any(first))
-    if any(not any(each) for those in sums for each in those):
-        return "; Ansible splits a text at commas, so give a pattern with a comma in a list"
+    for at, pattern in enumerate(patterns):
+        together = ("".join(patterns[at:end]) for end in range(at + 2, len(patterns) + 1))
+        if not _has_pairs(pattern) and any(map(_has_pairs, together)):
+            return "; Ansible splits a text at commas, so give a pattern with a comma in a list"
     return ""
 
 
-def _open_brackets(pattern: str) -> tuple[int, ...]:
-    """How many more opening brackets of each kind it has than closing ones."""
-    return tuple(pattern.count(left) - pattern.count(right) for left, right in ("{}", "()", "[]"))
-
-
-def _together(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(map(operator.add, one, other))
+def _has_pairs(text: str) -> bool:
+    """Has it as many closing brackets of each kind as opening ones?"""
+    return all(text.count(left) == text.count(right) for left, right in ("{}", "()", "[]"))
 
 
 def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[str]) -> str:

@@ -74,13 +74,10 @@ def _refused(name: str, what: str, remedy: str) -> InvalidInput:
 
 def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGroups:
     """Which of the existing groups each wave selects. Groups that every selection leaves out by default are in no list."""
-    groups: dict[str, list[str]] = {}
-    gone: dict[str, list[str]] = {}
     known = frozenset(existing)
-    for wave in waves:
-        names = wave.selection.select_groups(known).names
-        groups[wave.name] = [name for name in names if name in known]
-        gone[wave.name] = [name for name in names if name not in known]
+    selected = {wave.name: wave.selection.select_groups(known).names for wave in waves}
+    groups = {wave: [name for name in names if name in known] for wave, names in selected.items()}
+    gone = {wave: [name for name in names if name not in known] for wave, names in selected.items()}
     waves_of = values_by_key((name, wave) for wave, names in groups.items() for name in names)
     wanted = Selection(group_patterns=(".*",)).select_groups(known).names
     return WaveGroups(
