@@ -63,7 +63,7 @@ def dumps(kind: str, head: Json, entries: t.Iterable[Json]) -> str:
     """Write a document of a kind (snapshot, plan, receipt): head's members in order, then the entries in order."""
     members = {"format": _PREFIX + kind, "version": VERSION, **head}
     start = json.dumps(members, ensure_ascii=False)[:-1]
-    encode = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps() makes one for each entry
+    encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode  # json.dumps() makes one for each entry
     text = io.StringIO()
     text.write(f"{start}, {_OPENING}")
     separator = "\n"

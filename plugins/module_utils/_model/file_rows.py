@@ -214,17 +214,10 @@ def _writer(
 def _reader(
     at: At, read: t.Callable[[t.Any], t.Any], missing: Lacking | None, default: t.Any
 ) -> t.Callable[[t.Any], t.Any]:
-    """Reads a member from a row. The first two ways are the fast ones, as in _writer()."""
+    """Reads a member from a row."""
     steps = at.steps if at.last is None else (*at.steps, at.last)
 
-    def read_own(row: t.Any) -> t.Any:
-        value = row[steps[0]]
-        try:
-            return read(value)
-        except (ValueError, TypeError, AttributeError) as exc:
-            raise _of_member(steps, exc) from exc
-
-    def read_elsewhere(row: t.Any) -> t.Any:
+    def read_member(row: t.Any) -> t.Any:
         value = row
         for step in steps:
             if missing is not None and step not in value:
@@ -232,19 +225,12 @@ def _reader(
             value = value[step]
         try:
             return read(value)
-        except (ValueError, TypeError, AttributeError) as exc:
-            raise _of_member(steps, exc) from exc
+        except ValueError as exc:
+            raise ValueError(": ".join((*steps, str(exc)))) from exc
+        except (TypeError, AttributeError) as exc:  # in Python's words, which say nothing of the file
+            raise ValueError(f"{steps[-1]} is not built as the format says") from exc
 
-    if not steps:
-        return read
-    return read_elsewhere if missing is not None or steps[1:] else read_own
-
-
-def _of_member(steps: tuple[str, ...], exc: Exception) -> ValueError:
-    """What is wrong with the member of a row to which these names lead."""
-    if isinstance(exc, ValueError):
-        return ValueError(": ".join((*steps, str(exc))))
-    return ValueError(f"{steps[-1]} is not built as the format says")  # Python's words say nothing of the file
+    return read_member if steps else read
 
 
 def _form(hint: t.Any) -> Form:
