@@ -96,12 +96,10 @@ class EarlierLook(t.NamedTuple):
     @classmethod
     def of(cls, readings: t.Mapping[str, GroupReading], ends: t.Mapping[TopicPartition, int]) -> t.Self:
         """What was read just now."""
-        most: dict[str, int] = {}
-        for topic, number in ends:
-            most[topic] = max(number, most.get(topic, 0))
+        highest = dict(sorted(ends))  # the last partition of each topic
         listed = {
             topic: tuple(ends.get(TopicPartition(topic, number)) for number in range(last + 1))
-            for topic, last in most.items()
+            for topic, last in highest.items()
         }
         return cls(time.time(), {name: _digest(reading) for name, reading in readings.items()}, listed)
 
