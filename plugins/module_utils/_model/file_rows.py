@@ -61,8 +61,6 @@ class Lacking(enum.Enum):
 
 
 LATER, RARE = Lacking
-
-
 _ORDERS: dict[t.Any, tuple[str, ...]] = {}
 
 
@@ -143,10 +141,10 @@ def write_row(value: t.Any, *without: str) -> Json:
 
 def read_row(made: type[_T], row: t.Any, **given: t.Any) -> _T:
     """The reverse of write_row(). given: members that stand elsewhere. Raises as Form.read(); a ValueError names the member."""
-    reads = _members(made).reads  # type: ignore[arg-type]
-    if given:
-        return made(**{name: read(row) for name, read in reads.items() if name not in given}, **given)
-    return made(*[read(row) for read in reads.values()])
+    reads, _writes, has_all = _members(made)  # type: ignore[arg-type]
+    if has_all and not given:
+        return made(*[read(row) for read in reads.values()])
+    return made(**{name: read(row) for name, read in reads.items() if name not in given}, **given)
 
 
 def read_file(kind: str, text: str, path: str, made: type[_T], **entries: t.Callable[[t.Any], t.Any] | type) -> _T:
@@ -162,10 +160,14 @@ def read_file(kind: str, text: str, path: str, made: type[_T], **entries: t.Call
 
 
 class _Members(t.NamedTuple):
-    """How each member of a type is read from a row, in the order in which the type takes them, and written to one, by name."""
+    """How each member of a type is read from a row, in the order in which the type takes them, and written to one, by name.
+
+    has_all: whether a row has all of them.
+    """
 
     reads: dict[str, t.Callable[[t.Any], t.Any]]
     writes: dict[str, t.Callable[[Json, t.Any], None]]
+    has_all: bool
 
 
 @functools.cache
@@ -181,7 +183,8 @@ def _members(made: type) -> _Members:
         read, write = _form(hints[name])
         reads[name] = _reader(at, read, missing, None if default is inspect.Parameter.empty else default)
         writes[name] = _writer(name, at, write, missing, default)
-    return _Members({name: reads[name] for name in parameters if name in reads}, writes)
+    ordered = {name: reads[name] for name in parameters if name in reads}
+    return _Members(ordered, writes, len(reads) == len(parameters))
 
 
 def _writer(
@@ -219,16 +222,18 @@ def _reader(
 
     def read_member(row: t.Any) -> t.Any:
         value = row
-        for step in steps:
-            if missing is not None and step not in value:
-                return default
-            value = value[step]
         try:
+            for step in steps:
+                if missing is not None and step not in value:
+                    return default
+                value = value[step]
             return read(value)
         except ValueError as exc:
             raise ValueError(": ".join((*steps, str(exc)))) from exc
         except (TypeError, AttributeError) as exc:  # in Python's words, which say nothing of the file
-            raise ValueError(f"{steps[-1]} is not built as the format says") from exc
+            if value is row:
+                raise
+            raise ValueError(f"{': '.join(steps)} is not built as the format says") from exc
 
     return read_member if steps else read
 
