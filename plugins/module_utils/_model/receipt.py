@@ -11,7 +11,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import RARE, Among, At, Form, Name, read_row, row_order, write_row
+from .file_rows import RARE, Among, At, Form, Name, read_file, read_row, row_order, write_row
 from .group_state import CommittedOffset, GroupReading
 from .plan import PlanEntry
 from .records import TopicPartition
@@ -218,9 +218,7 @@ def to_json(receipt: Receipt) -> str:
 
 def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    given = {"entries": documents.parse_entries(KIND, path, rows, _entry), "path": path}
-    receipt = documents.parse(KIND, path, head, lambda row: read_row(Receipt, row, **given))
+    receipt = dataclasses.replace(read_file(KIND, text, path, Receipt, entries=_entry), path=path)
     documents.check_once(KIND, path, (entry.key for entry in receipt.entries))
     twice = "renewing: group {} has two entries for {}"
     documents.check_once(KIND, path, (entry[:2] for entry in receipt.renewing), twice)
