@@ -385,11 +385,10 @@ from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import own_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
 from ..module_utils._model import offset_formats, plan, receipt, removed, snapshot
-from ..module_utils._model.errors import InvalidFile, MigrationError
+from ..module_utils._model.errors import WRITTEN, InvalidFile, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
-from ..module_utils._model.written import WRITTEN
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import Module

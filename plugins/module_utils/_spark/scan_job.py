@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 import typing as t
 
+from .._model.background import without_collecting
 from .._model.connection import Connection
 from .._model.errors import MigrationError
-from .._model.background import without_collecting
 from .._model.match_on import FINGERPRINTED
 from .._records.scanning import Piece, Range, Rows, scan
 from .failures import WorkerFailed
