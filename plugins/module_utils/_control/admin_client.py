@@ -305,7 +305,7 @@ class Request(t.NamedTuple):
     """A request by Kafka's name of it, with the names of its fields, and of those of its answer: https://kafka.apache.org/protocol.
 
     fields: a row of an array is a dictionary; what is left out is as Kafka says. node: the broker that is asked, None for any.
-    lowest, highest: which of its versions may be sent, None for all.
+    lowest, highest: which of its versions may be sent, None for all that the brokers offer, as far as they are known.
     """
 
     name: str
@@ -320,7 +320,7 @@ def exchange(client: AdminClient, requests: t.Sequence[Request]) -> list[t.Any]:
     manager = client.manager
     names = [each.name for each in requests if not each.fields.get("validate_only")]
     WRITTEN.extend(name for name in names if name.startswith(_CHANGING))
-    messages = [(_message(each), each.node) for each in requests]
+    messages = [(_message(client, each), each.node) for each in requests]
 
     async def run() -> list[t.Any]:
         sent: dict[int | None, list[t.Any]] = collections.defaultdict(list)
@@ -335,11 +335,18 @@ def exchange(client: AdminClient, requests: t.Sequence[Request]) -> list[t.Any]:
     return t.cast("list[t.Any]", manager.run(run))
 
 
-def _message(request: Request) -> t.Any:
-    """The request as an object of the library."""
+def _message(client: AdminClient, request: Request) -> t.Any:
+    """The request as an object of the library, in the version that can() speaks of or a later one.
+
+    An older broker would get an earlier version, which may lack a field, such as require_stable, and nobody would know. So this
+    raises NotOffered for such a broker, and attempt() begins anew with what that broker offers.
+    """
     name = f"{request.name}Request"
     kind = next(getattr(module, name) for module in (admin, consumer, metadata) if hasattr(module, name))
-    return _builder(kind)(**request.fields, min_version=request.lowest, max_version=request.highest)
+    _first, last = client.offered_versions.get(kind.API_KEY, (0, 0))
+    offered = min(last, kind.max_version, last if request.highest is None else request.highest)
+    lowest = max(offered, request.lowest or 0)
+    return _builder(kind)(**request.fields, min_version=lowest, max_version=request.highest)
 
 
 @functools.cache

@@ -13,8 +13,8 @@ from .._model.grouping import chunks, values_by_key
 from .._model.progress import MANY_NAMED, first_names
 from .._model.records import TopicPartition
 from .abilities import Ability
-from .admin_client import AdminClient, BrokerQuestion, Request, answer_to, can
-from .reasons import ErrorCode, as_exception
+from .admin_client import AdminClient, BrokerQuestion, Request, answer_to, can, exchange
+from .reasons import ErrorCode, as_exception, raise_if_retriable
 from .topics import topic_rows
 
 GROUPS_PER_REQUEST = 200
@@ -62,6 +62,16 @@ def coordinators_of(client: AdminClient, groups: t.Sequence[str]) -> BrokerQuest
         [Request("FindCoordinator", {"key": group, "key_type": GROUP_KEY}, highest=3) for group in groups],
         lambda answers: {group: (row.node_id, row.error_code) for group, row in zip(groups, answers, strict=True)},
     )
+
+
+def learn_of_coordinators(client: AdminClient, groups: t.Sequence[str]) -> None:
+    """Take for offered only what the coordinators of these groups offer, too, but of those that are denied."""
+    found = find_coordinators(client, groups)
+    for _node, code in found.values():
+        raise_if_retriable(code)
+    nodes = {node for node, code in found.values() if not code}
+    exchange(client, [Request("Metadata", {"topics": []}, node) for node in sorted(nodes)])  # connects to them
+    client.learn_versions()
 
 
 def raise_for_groups(connection: Connection, codes: t.Mapping[str, int], operation: str = "DESCRIBE") -> None:

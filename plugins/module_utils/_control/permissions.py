@@ -16,7 +16,7 @@ from .._model.option_names import option_name
 from .abilities import Ability, KnownSince, not_told_notes
 from .admin_client import AdminClient, Request, can, exchange, missing_part
 from .attempts import attempt
-from .coordinators import by_node, find_coordinators
+from .coordinators import by_node, find_coordinators, learn_of_coordinators
 from .reasons import ErrorCode, raise_if_retriable
 from .topics import request_metadata
 
@@ -105,13 +105,13 @@ def not_told(needs: t.Iterable[tuple[Connection, t.Sequence[Ability]]]) -> list[
     return not_told_notes({str(connection): not_offered(connection, *abilities) for connection, abilities in needs})
 
 
-def copy_obstacles(destination: Connection) -> list[BrokerError]:
-    """The first reason why a backlog cannot be copied to these brokers.
+def copy_obstacles(destination: Connection, groups: t.Collection[str] = ()) -> list[BrokerError]:
+    """The first reason why a backlog cannot be copied to these brokers. groups: those that tell the progress of the copy.
 
     Where nobody tells that a transaction is about to end, the progress of a copy may be read too early.
     """
     remedy = "copy the backlog to brokers of Kafka 2.5 or newer, or let a replication tool copy it"
-    needs = not_offered(destination, Ability.TRANSACTIONS, Ability.STABLE_OFFSETS)
+    needs = not_offered(destination, Ability.TRANSACTIONS, Ability.STABLE_OFFSETS, groups=groups)
     return [need.refusal(str(destination), remedy=remedy) for need in needs[:1]]
 
 
@@ -122,9 +122,15 @@ def removal_obstacles(source: Connection) -> list[BrokerError]:
     return [need.refusal(str(source), remedy=remedy) for need in not_offered(source, Ability.REMOVE_GROUPS)]
 
 
-def not_offered(connection: Connection, *abilities: Ability) -> list[KnownSince]:
-    """Those of these that the brokers do not offer."""
-    return attempt(connection, lambda client: [need for each in abilities if (need := missing_part(client, each))])
+def not_offered(connection: Connection, *abilities: Ability, groups: t.Collection[str] = ()) -> list[KnownSince]:
+    """Those of these that the brokers do not offer, as far as they are known. groups: their coordinators are asked, too."""
+
+    def read(client: AdminClient) -> list[KnownSince]:
+        if groups:
+            learn_of_coordinators(client, sorted(groups))
+        return [need for each in abilities if (need := missing_part(client, each))]
+
+    return attempt(connection, read)
 
 
 def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:

@@ -16,7 +16,8 @@ import typing as t
 from .._model.connection import Connection
 from .._model.grouping import values_by_key
 from .._model.records import TopicPartition
-from .admin_client import AdminClient, Request, exchange
+from .abilities import Ability
+from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
 from .positions import partition_leaders
 from .reasons import KafkaFailure, NotOffered
@@ -84,10 +85,7 @@ def _writers(partition: t.Any, names: t.Mapping[int, str], in_transaction: bool)
 
 def _transactional_ids(client: AdminClient) -> dict[int, str]:
     """By producer id: of those that the user may see. Empty where brokers do not list transactions."""
-    try:
-        listed = _listed(client)
-    except NotOffered:
-        return {}
+    listed = _listed(client) if can(client, Ability.OPEN_TRANSACTIONS) else {}
     return {each.producer_id: each.transactional_id for transactions in listed.values() for each in transactions}
 
 

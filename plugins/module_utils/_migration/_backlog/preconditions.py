@@ -182,9 +182,9 @@ def check_acls(backlog: Backlog, source: Connection, destination: Connection, me
 
     members: the destination's groups.
     """
-    for unfit in permissions.copy_obstacles(destination):
-        raise unfit
     progress, names = all_groups(backlog), [topic.name for topic in backlog.topics]
+    for unfit in permissions.copy_obstacles(destination, progress):
+        raise unfit
     require_acls(source, reads_topics={topic.source for topic in backlog.topics})
     require_acls(
         destination,

@@ -265,8 +265,9 @@ def test_a_request_is_the_library_s_with_the_rows_of_its_arrays():
         {"name": "orders", "partitions": [{"partition_index": 3, "timestamp": -1}]},
         {"name": "bills", "partitions": []},
     ]
+    client = types.SimpleNamespace(offered_versions={})
     sent = admin_client._message(
-        admin_client.Request("ListOffsets", {"isolation_level": 1, "topics": topics}, 7, lowest=1)
+        client, admin_client.Request("ListOffsets", {"isolation_level": 1, "topics": topics}, 7, lowest=1)
     )
     assert (type(sent).__name__, sent.isolation_level, sent._min_version, sent._max_version) == (
         "ListOffsetsRequest",
@@ -276,7 +277,7 @@ def test_a_request_is_the_library_s_with_the_rows_of_its_arrays():
     )
     assert [topic.name for topic in sent.topics] == ["orders", "bills"]
     assert [(each.partition_index, each.timestamp) for each in sent.topics[0].partitions] == [(3, -1)]
-    every = admin_client._message(admin_client.Request("Metadata", {"topics": None}))
+    every = admin_client._message(client, admin_client.Request("Metadata", {"topics": None}))
     assert every.topics is None
 
 
@@ -294,7 +295,7 @@ def test_few_requests_are_under_way_to_a_broker_so_that_each_is_answered_in_time
         return asyncio.ensure_future(answered(message, node_id))
 
     client = types.SimpleNamespace(
-        manager=types.SimpleNamespace(send=send, run=lambda coroutine: asyncio.run(coroutine()))
+        manager=types.SimpleNamespace(send=send, run=lambda coroutine: asyncio.run(coroutine())), offered_versions={}
     )
     fields = [({"group_id": f"group-{number}", "topics": []}, 1 + number % 2) for number in range(300)]
     answers = admin_client.exchange(client, [admin_client.Request("OffsetDelete", each, node) for each, node in fields])

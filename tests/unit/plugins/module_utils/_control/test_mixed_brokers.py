@@ -1,0 +1,108 @@
+"""While brokers are upgraded, some are older than the one that the client has asked first: what the oldest offers counts."""
+
+import asyncio
+import types
+
+from kafka.protocol.broker_version_data import BrokerVersionData
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
+    admin_client,
+    attempts,
+    groups,
+    permissions,
+    topics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+CLUSTER = connection_from({"bootstrap_servers": "b1:9092"}, "source cluster")
+ORDERS = TopicPartition("orders", 0)
+NEW, OLD = 1, 2  # brokers, by their numbers
+
+
+class MixedBrokers:
+    """Two brokers, and the client has asked the newer one first.
+
+    The old one has the group billing, the new one all others; each has committed offset 7. sent: the name and the version of
+    each request that a broker has got, by its number. created: topics that were asked for in versions that create them. The
+    library is stood in for as far as it chooses versions.
+    """
+
+    def __init__(self, monkeypatch, new, old):
+        offers = {number: BrokerVersionData(broker_version=version) for number, version in ((NEW, new), (OLD, old))}
+        self.connections = {NEW: types.SimpleNamespace(broker_version_data=offers[NEW])}
+        self.sent = {NEW: [], OLD: []}
+        self.created = []
+        self.asked = NEW  # for what any broker may answer
+        manager = types.SimpleNamespace(
+            broker_version_data=offers[NEW],
+            _conns=self.connections,
+            cluster=types.SimpleNamespace(brokers=lambda: [types.SimpleNamespace(node_id=each) for each in offers]),
+            send=self._send,
+            run=lambda coroutine: asyncio.run(coroutine()),
+        )
+        self._offers = offers
+        library = types.SimpleNamespace(_manager=manager, close=lambda: None)
+        monkeypatch.setattr(attempts, "connect", lambda _connection: admin_client.AdminClient(library))
+
+    def _send(self, message, node_id):
+        node = self.asked if node_id is None else node_id
+        self.connections.setdefault(node, types.SimpleNamespace(broker_version_data=self._offers[node]))
+
+        async def answered():
+            version = self._offers[node].api_version(message)
+            name = message.name.removesuffix("Request")
+            self.sent[node].append((name, version))
+            return self._answer(name, version, message)
+
+        return asyncio.ensure_future(answered())
+
+    def _answer(self, name, version, message):
+        row = types.SimpleNamespace
+        match name:
+            case "FindCoordinator":
+                return row(error_code=0, node_id=OLD if message.key == "billing" else NEW)
+            case "Metadata":
+                if version < Ability.NO_CREATION.value.version:
+                    self.created += [topic.name for topic in message.topics or ()]
+                partition = row(partition_index=0, leader_id=OLD)
+                orders = row(name="orders", error_code=0, partitions=[partition])
+                return row(brokers=[row(node_id=NEW), row(node_id=OLD)], topics=[orders])
+            case "ListGroups":
+                names = ("billing", "shipping")
+                return row(error_code=0, groups=[row(group_id=each, protocol_type="consumer") for each in names])
+            case "DescribeGroups":
+                states = [row(error_code=0, group_id=each, group_state="Empty") for each in message.groups]
+                return row(groups=[row(**vars(each), protocol_type="consumer") for each in states])
+            case "OffsetFetch":
+                commit = row(partition_index=0, error_code=0, committed_offset=7, metadata="")
+                return row(error_code=0, topics=[row(name="orders", partitions=[commit])])
+            case "OffsetDelete":
+                removed = row(partition_index=0, error_code=0)
+                return row(error_code=0, topics=[row(name="orders", partitions=[removed])])
+        raise AssertionError(name)
+
+
+def test_a_group_whose_coordinator_does_not_tell_open_transactions_says_so(monkeypatch):
+    brokers = MixedBrokers(monkeypatch, new=(2, 6), old=(2, 4))
+    readings = groups.read_groups(CLUSTER, ["billing"])
+    assert readings["billing"].offsets == {ORDERS: CommittedOffset(7)}
+    assert "whether a transaction that commits offsets is open" in readings["billing"].not_told.text
+    assert ("OffsetFetch", 6) in brokers.sent[OLD]
+
+
+def test_no_broker_creates_a_topic_because_it_is_asked_for_it(monkeypatch):
+    brokers = MixedBrokers(monkeypatch, new=(0, 11), old=(0, 10, 2))
+    brokers.asked = OLD
+    described = topics.describe_topics(CLUSTER, ["missing", "orders"])
+    assert described["missing"].error == "UNKNOWN_TOPIC_OR_PARTITION" and described["orders"].partitions == 1
+    assert brokers.created == []
+
+
+def test_a_copy_is_refused_where_one_of_its_progress_groups_is_at_a_broker_that_is_too_old_for_it(monkeypatch):
+    MixedBrokers(monkeypatch, new=(2, 6), old=(2, 4))
+    assert permissions.copy_obstacles(CLUSTER, ["shipping"]) == []
+    (unfit,) = permissions.copy_obstacles(CLUSTER, ["billing", "shipping"])
+    assert "do not offer OffsetFetch 7, which Kafka has since 2.5, but only OffsetFetch 6" in str(unfit)
