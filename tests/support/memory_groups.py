@@ -102,7 +102,7 @@ class MemoryGroups(Mortal):
         }
         return GroupReading(name, True, state, "classic", self.protocols.get(name, ""), seen)
 
-    def not_offered(self, _connection: object, *_abilities: object) -> list[object]:
+    def not_offered(self, _connection: object, *_abilities: object, **_groups: object) -> list[object]:
         return []
 
     def sees_every_topic(self, _connection: object) -> bool:

@@ -15,8 +15,7 @@ from .._model.group_state import Commits, CommittedOffset
 from .._model.grouping import chunks
 from .._model.progress import first_names
 from .._model.records import TopicPartition
-from .abilities import Ability
-from .admin_client import AdminClient, Request, can, exchange
+from .admin_client import AdminClient, Request, exchange
 from .attempts import DEADLINE_SECONDS, attempt
 from .coordinators import GROUPS_PER_REQUEST, find_coordinators, raise_for_groups
 from .reasons import ErrorCode, as_exception, error_name, passes
@@ -77,14 +76,11 @@ def commit_offsets(
 def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[TopicPartition]]) -> dict[str, Errors]:
     """Remove single commits of many groups; every group is in the answer, with the partitions where that failed.
 
-    Brokers that cannot do that (Ability.REMOVE_OFFSETS) remove the whole groups. Needs ACL GROUP DELETE. A group or a commit
-    that is not there is what was wanted.
+    Not every broker can do that (Ability.REMOVE_OFFSETS). Needs ACL GROUP DELETE. A group or a commit that is not there is what
+    was wanted.
     """
 
     def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
-        if not can(client, Ability.REMOVE_OFFSETS):
-            deleted = _deleted(client, coordinators)
-            return {group: dict.fromkeys(wanted[group], code) for group, code in deleted.items()}
         answers = exchange(
             client, [_delete_request(node, group, wanted[group]) for group, node in coordinators.items()]
         )
@@ -97,18 +93,13 @@ def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str
     """Remove whole groups; the answer has only those that could not be. A group that is not there is what was wanted."""
 
     def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
-        return {name: {_GROUP: code} for name, code in _deleted(client, coordinators).items()}
+        answers = exchange(
+            client, [Request("DeleteGroups", {"groups_names": [name]}, node) for name, node in coordinators.items()]
+        )
+        return {row.group_id: {_GROUP: _unless_gone(row.error_code)} for answer in answers for row in answer.results}
 
     failed = _until_settled({group: [_GROUP] for group in sorted(set(groups))}, "DELETE", connection, send)
     return {group: each[_GROUP] for group, each in failed.items() if each}
-
-
-def _deleted(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, int]:
-    """What the brokers answer to the removal of each group."""
-    answers = exchange(
-        client, [Request("DeleteGroups", {"groups_names": [name]}, node) for name, node in coordinators.items()]
-    )
-    return {row.group_id: _unless_gone(row.error_code) for answer in answers for row in answer.results}
 
 
 def _coordinated(

@@ -204,7 +204,7 @@ def roll_back(
         # A group of the name of a removed one may exist, but not with what was removed.
         having = {name for name, reading in writing.read_named_groups(destination, old).items() if reading.offsets}
         rollback.check_old_groups(taken, having.union(gone if save is None else ()), gone, cluster)
-    restoring_notes = check_restorable(destination, wanted, "the rollback")
+    restoring_notes, whole = check_restorable(destination, wanted, "the rollback")
     names = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
     writes = Writes(wanted, kept).without(busy)
@@ -224,26 +224,29 @@ def roll_back(
     if save is not None:
         restorable = [entry for entry in entries if entry.group not in busy]
         back = [entry for entry in restorable if entry.key in writes.set or current.get(entry.key) == entry.before]
-        _restore(destination, writes.set, receipt, back, found.keys() - busy.keys(), save)
+        _restore(destination, writes.set, whole, receipt, back, found.keys() - busy.keys(), save)
     return outcome
 
 
-def check_restorable(destination: Connection, wanted: t.Mapping[Key, Target], what: str) -> list[Note]:
-    """Raise Refused or NotAuthorized where these offsets, which stood there once, cannot be restored as a whole; -> notes.
+def check_restorable(
+    destination: Connection, wanted: t.Mapping[Key, Target], what: str
+) -> tuple[list[Note], t.Collection[str]]:
+    """Raise Refused or NotAuthorized where these offsets, which stood there once, cannot be restored as a whole.
 
-    what: is done, for messages.
+    what: is done, for messages. -> notes, and the groups to remove as a whole, as writing.check_write_acls() gives them.
     """
     partitions = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, partitions) if partitions else {}
     notes = rollback.check_bounds(wanted, bounds, str(destination))
-    writing.check_write_acls(destination, wanted, what)
+    whole = writing.check_write_acls(destination, wanted, what)
     check_targets(destination, wanted)
-    return notes
+    return notes, whole
 
 
 def _restore(
     destination: Connection,
     targets: t.Mapping[Key, Target],
+    whole: t.Collection[str],
     receipt: Receipt,
     back: t.Iterable[ReceiptEntry],
     complete: set[str],
@@ -251,7 +254,8 @@ def _restore(
 ) -> None:
     """Write what was committed before and read it back, between two savings of the receipt.
 
-    back: the entries that stand as before then. complete: groups of which nothing is left to do then.
+    whole: as for writing.write_commits(). back: the entries that stand as before then. complete: groups of which nothing is
+    left to do then.
 
     Until it is known what has gone back, no commit counts as one that its group has consumed since.
     """
@@ -262,8 +266,8 @@ def _restore(
     )
     if targets:
         save(prepared)
-    written = writing.write_commits(destination, targets)
-    _remove_empty_groups(destination, written)
+    written = writing.write_commits(destination, targets, whole)
+    _remove_empty_groups(destination, written, whole)
     finished = prepared.merged(entry for entry in receipt.entries if entry.key in written.not_stored)
     finished = finished.merged(
         entry._replace(written=None, after=None, pending=None) for entry in back if entry.key not in written.failed
@@ -274,13 +278,13 @@ def _restore(
     written.check(destination, "the rollback", "run the same again: what is back already is left alone")
 
 
-def _remove_empty_groups(destination: Connection, written: writing.Written) -> None:
+def _remove_empty_groups(destination: Connection, written: writing.Written, gone: t.Collection[str]) -> None:
     """A group that holds nothing after its commits were rolled back was not there before.
 
     One that may hold what the user does not see is left to the brokers, which remove it if it holds nothing.
     """
     alive = {group for group, _partition in written.done} | written.failed_groups
-    empty = {group for (group, _partition), target in written.targets.items() if target is None} - alive
+    empty = {group for (group, _partition), target in written.targets.items() if target is None} - alive - set(gone)
     if empty and permissions.sees_every_topic(destination):
         not_removed = writing.remove_groups(destination, empty)
         writing.check_removed(destination, not_removed, "stop what uses it, and run the same again")

@@ -268,7 +268,7 @@ def restore_old_groups(
     staying = {group for group, _partition in kept}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
     rollback.check_recreated(wanted, recreated, name)
-    notes = check_restorable(cluster, wanted, "making the groups again")
+    notes, _whole = check_restorable(cluster, wanted, "making the groups again")
     groups = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}

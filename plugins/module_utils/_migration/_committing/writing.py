@@ -214,18 +214,25 @@ class Written:
             )
 
 
-def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> Written:
-    """Commit these offsets, remove commits where there is none, and read back what was not refused."""
+def write_commits(destination: Connection, targets: t.Mapping[Key, Target], whole: t.Collection[str] = ()) -> Written:
+    """Commit these offsets, remove commits where there is none, and read back what was not refused.
+
+    whole: of which groups all is removed, see check_write_acls(). Only a check may decide that, because nobody looks any more
+    what else a group has committed.
+    """
     to_set = nested((key, target) for key, target in sorted(targets.items()) if target is not None)
     to_remove = values_by_key(key for key, target in sorted(targets.items()) if target is None)
     set_errors = commits.commit_offsets(destination, to_set) if to_set else {}
-    removal_errors = commits.delete_offsets(destination, to_remove) if to_remove else {}
+    singly = {group: partitions for group, partitions in to_remove.items() if group not in whole}
+    removal_errors = commits.delete_offsets(destination, singly) if singly else {}
+    not_removed = remove_groups(destination, to_remove.keys() - singly.keys())
     refused = {
         (group, partition): why
         for errors in (set_errors, removal_errors)
         for group, group_errors in errors.items()
         for partition, why in group_errors.items()
     }
+    refused |= {(group, partition): why for group, why in not_removed.items() for partition in to_remove[group]}
     sent = {key: target for key, target in targets.items() if key not in refused}
     readings = read_named_groups(destination, {group for group, _partition in sent})
     done = commits_of(readings)
@@ -245,13 +252,15 @@ def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> W
 
 def check_write_acls(
     destination: Connection, targets: t.Mapping[Key, Target], what: str, deletes: t.Collection[str] = ()
-) -> None:
+) -> t.Collection[str]:
     """Raise NotAuthorized, or BrokerError for what brokers cannot do, before anything is written.
 
     Because what stops half-way leaves groups split. deletes: groups that are removed as a whole. No cluster is asked where
     nothing is written.
+
+    -> the groups of which targets remove all that they have, from brokers that cannot remove less: whole of write_commits().
     """
-    _check_removal(destination, targets, deletes)
+    whole = _check_removal(destination, targets, deletes)
     missing = permissions.missing_acls(
         destination,
         commits_groups={group for (group, _partition), target in targets.items() if target is not None},
@@ -262,15 +271,18 @@ def check_write_acls(
         raise NotAuthorized(
             f"needs ACL {', '.join(missing)}", cluster=str(destination), why=f"without it {what} would stop half-way"
         )
+    return whole
 
 
-def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], deletes: t.Collection[str]) -> None:
-    """Raise BrokerError where brokers cannot remove this, such as single offsets of a group that keeps others."""
+def _check_removal(
+    destination: Connection, targets: t.Mapping[Key, Target], deletes: t.Collection[str]
+) -> t.Collection[str]:
+    """As check_write_acls(): where brokers cannot remove this, such as single offsets of a group that keeps others."""
     removed = values_by_key(key for key, target in targets.items() if target is None)
     if not removed and not deletes:
-        return
+        return ()
     asked = (Ability.REMOVE_GROUPS, *((Ability.REMOVE_OFFSETS,) if removed else ()))
-    lacking = {need.request: need for need in permissions.not_offered(destination, *asked)}
+    lacking = {need.request: need for need in permissions.not_offered(destination, *asked, groups={*removed, *deletes})}
     if (need := lacking.get(Ability.REMOVE_GROUPS.value.request)) is not None:
         raise need.refusal(str(destination), min({*removed, *deletes}), _STAYS if removed else None)
     if (need := lacking.get(Ability.REMOVE_OFFSETS.value.request)) is not None:
@@ -282,6 +294,8 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
         for group, partitions in sorted(removed.items()):
             if group in kept or readings[group].offsets.keys() - set(partitions):
                 raise need.refusal(str(destination), group)
+        return removed.keys()
+    return ()
 
 
 def hidden_notes(destination: Connection, names: t.Collection[str]) -> list[Note]:

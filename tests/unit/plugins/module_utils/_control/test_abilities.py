@@ -5,7 +5,7 @@ import types
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import (
     Ability,
     needed,
@@ -17,8 +17,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons
     KafkaFailure,
     may_pass,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
 def client_of(**versions):
@@ -102,24 +100,6 @@ def test_a_broker_that_has_just_started_and_knows_nothing_yet_is_asked_again(mon
     with pytest.raises(KafkaFailure) as raised:
         topics.request_metadata(client_of(Metadata=4), ["orders"])
     assert may_pass(raised.value)
-
-
-def test_groups_are_removed_where_single_offsets_cannot_be(monkeypatch):
-    sent = []
-
-    def exchange(_client, requests):
-        sent.extend(request.name for request in requests)
-        row = types.SimpleNamespace(group_id="billing", error_code=0)
-        return [types.SimpleNamespace(results=[row]) for _request in requests]
-
-    monkeypatch.setattr(commits, "find_coordinators", lambda _client, groups: dict.fromkeys(groups, (1, 0)))
-    monkeypatch.setattr(commits, "exchange", exchange)
-    monkeypatch.setattr(
-        commits, "attempt", lambda _connection, operation, _deadline: operation(client_of(DeleteGroups=0))
-    )
-    partitions = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
-    assert commits.delete_offsets(Connection("cluster", ("b1:9092",)), {"billing": partitions}) == {"billing": {}}
-    assert sent == ["DeleteGroups"]
 
 
 def test_what_brokers_do_not_tell_is_one_note_and_says_each_sentence_once():

@@ -8,6 +8,7 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
     admin_client,
     attempts,
+    commits,
     groups,
     permissions,
     topics,
@@ -106,3 +107,14 @@ def test_a_copy_is_refused_where_one_of_its_progress_groups_is_at_a_broker_that_
     assert permissions.copy_obstacles(CLUSTER, ["shipping"]) == []
     (unfit,) = permissions.copy_obstacles(CLUSTER, ["billing", "shipping"])
     assert "do not offer OffsetFetch 7, which Kafka has since 2.5, but only OffsetFetch 6" in str(unfit)
+
+
+def test_a_broker_that_cannot_remove_single_offsets_removes_no_group_instead(monkeypatch):
+    """The check has asked the coordinators, and a group has moved to an older one since."""
+    brokers = MixedBrokers(monkeypatch, new=(2, 6), old=(2, 3))
+    assert permissions.not_offered(CLUSTER, Ability.REMOVE_OFFSETS, groups=["shipping"]) == []
+    failed = commits.delete_offsets(CLUSTER, {"shipping": [ORDERS], "billing": [ORDERS]})
+    assert "cannot remove single committed offsets" in failed["billing"][ORDERS]
+    assert "DeleteGroups" not in {name for sent in brokers.sent.values() for name, _version in sent}
+    (need,) = permissions.not_offered(CLUSTER, Ability.REMOVE_OFFSETS, groups=["billing", "shipping"])
+    assert need.request == "OffsetDelete"

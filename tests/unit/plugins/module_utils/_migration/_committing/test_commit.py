@@ -478,15 +478,24 @@ def test_a_rollback_leaves_what_a_group_has_committed_on_topics_that_the_user_do
 
 def test_brokers_that_remove_only_whole_groups_remove_none_that_may_have_more_than_the_user_sees(migrated, monkeypatch):
     need = Ability.REMOVE_OFFSETS.value
-    monkeypatch.setattr(migrated, "not_offered", lambda _at, *asked: [need] if Ability.REMOVE_OFFSETS in asked else [])
+    asked = []
+
+    def not_offered(_connection, *abilities, groups):
+        asked.extend(groups)
+        return [need] if Ability.REMOVE_OFFSETS in abilities else []
+
+    monkeypatch.setattr(migrated, "not_offered", not_offered)
     migrated.hidden = {"payments"}
     before = {name: dict(commits) for name, commits in migrated.groups.items()}
     with pytest.raises(BrokerError, match="cannot remove single .* Grant the user TOPIC DESCRIBE on all topics"):
         roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
     assert migrated.groups == before
+    assert asked == ["shipping"]  # its coordinator, because others may be newer
     migrated.hidden = set()
+    migrated.done.clear()
     roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
     assert migrated.groups == BEFORE
+    assert [step for step in migrated.done if step.endswith("removed")] == ["shipping removed"]
 
 
 def test_a_rolled_back_migration_can_be_done_again(migrated):
