@@ -16,13 +16,13 @@ from .drafts import Draft
 
 
 def check_nothing_stays(
-    drafts: t.Iterable[Draft],
+    drafts: t.Collection[Draft],
     is_one_cluster: bool,
     source: Connection,
     destination: Connection,
     gone: t.Container[str] = (),
 ) -> None:
-    """Raise Refused when both clusters are one, and a group would keep both its name and its topic.
+    """Raise Refused when both clusters are one, and a group would keep both its name and its topic, or give on what it gets.
 
     is_one_cluster: of clusters.are_one(), because two names, or two addresses, of one cluster would otherwise pass for a
     migration that does nothing. gone: groups that earlier runs have removed, which patterns select all the same.
@@ -51,6 +51,33 @@ def check_nothing_stays(
                 ("topic_map", f"give its topics other names by {option_name('topic_map')}"),
             ),
             kind=FailureKind.ONE_CLUSTER,
+        )
+    topics = {draft.source_partition.topic for draft in drafts}
+    check_none_is_both(
+        {draft.source_group for draft in drafts},
+        {draft.group for draft in drafts if draft.partition.topic in topics},
+        str(destination),
+        "the group is selected, and it is the new name of a selected group, too",
+        why="this run would write what it reads, and the next one would give it on to another group",
+        remedy=ways(
+            ("group_map", f"give the new groups names by {option_name('group_map')} that no selected group has")
+        ),
+    )
+
+
+def check_none_is_both(
+    old: t.Collection[str], new: t.Collection[str], cluster: str, what: str, *, remedy: str, why: str | None = None
+) -> None:
+    """Raise Refused where an old group has the name of a new one."""
+    both = sorted({*old}.intersection(new))
+    if both:
+        raise Refused(
+            what,
+            cluster=cluster,
+            group=both[0],
+            why=why,
+            remedy=remedy,
+            kind=FailureKind.INVALID_OPTION,
         )
 
 

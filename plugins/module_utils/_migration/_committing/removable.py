@@ -14,6 +14,7 @@ from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind, keeps
 from ..._model.receipt import Receipt, ReceiptEntry
+from ..one_cluster import check_none_is_both
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -46,15 +47,13 @@ def check_names(plan: Plan, cluster: str) -> None:
             remedy="do not remove the old groups; once the connector is gone, delete its group by hand",
             kind=FailureKind.INVALID_OPTION,
         )
-    both = sorted({entry.group for entry in plan.entries} & set(source_groups(plan)))
-    if both:
-        raise Refused(
-            "the group is to be removed, and it is a new name in the plan, too",
-            cluster=cluster,
-            group=both[0],
-            remedy="give the new groups names that no selected group has, or do not remove the old ones",
-            kind=FailureKind.INVALID_OPTION,
-        )
+    check_none_is_both(
+        source_groups(plan),
+        {entry.group for entry in plan.entries},
+        cluster,
+        "the group is to be removed, and it is a new name in the plan, too",
+        remedy="give the new groups names that no selected group has, or do not remove the old ones",
+    )
 
 
 def kept_groups(plan: Plan, on_blocked: OnBlocked, cluster: str) -> dict[str, str]:

@@ -14,8 +14,8 @@ ONPREM = connection_from({"bootstrap_servers": ["onprem:9092"]}, "destination cl
 SOURCE = ("billing", "orders")
 
 
-def draft(group: str, topic: str) -> Draft:
-    return Draft(group, TopicPartition(topic, 0), SOURCE[0], TopicPartition(SOURCE[1], 0), CommittedOffset(1))
+def draft(group: str, topic: str, source: tuple[str, str] = SOURCE) -> Draft:
+    return Draft(group, TopicPartition(topic, 0), source[0], TopicPartition(source[1], 0), CommittedOffset(1))
 
 
 @pytest.mark.parametrize("renamed", [("billing-v2", "orders"), ("billing", "eu.orders")])
@@ -38,3 +38,25 @@ def test_one_that_an_earlier_rename_has_removed_is_told_as_that():
 
 def test_two_clusters_may_have_equal_names():
     check_nothing_stays([draft(*SOURCE)], False, TWIN, ONPREM)
+
+
+@pytest.mark.parametrize(
+    ("moves", "named"),
+    [
+        pytest.param({("a", "orders"): ("b", "orders"), ("b", "orders"): ("a", "orders")}, "a", id="a swap"),
+        pytest.param({("a", "orders"): ("b", "orders"), ("b", "clicks"): ("c", "clicks")}, "b", id="a chain of groups"),
+        pytest.param({("a", "t"): ("a", "t2"), ("a", "t2"): ("a", "t3")}, "a", id="a chain of topics"),
+        pytest.param({("a", "t"): ("b", "t2"), ("b", "t"): ("b", "t2")}, None, id="a merge into other topics"),
+        pytest.param({("a", "orders"): ("c", "orders"), ("b", "orders"): ("c", "orders")}, None, id="a merge"),
+    ],
+)
+def test_a_group_that_the_next_run_would_give_on_is_refused(moves, named):
+    drafts = [draft(*new, source=old) for old, new in moves.items()]
+    if named is None:
+        check_nothing_stays(drafts, True, TWIN, ONPREM)
+    else:
+        with pytest.raises(
+            Refused, match=f"group {named}: .*is selected, and it is the new name of .* by group_map that no"
+        ):
+            check_nothing_stays(drafts, True, TWIN, ONPREM)
+    check_nothing_stays(drafts, False, TWIN, ONPREM)
