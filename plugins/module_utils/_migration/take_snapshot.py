@@ -41,7 +41,7 @@ class TakenSnapshot(t.NamedTuple):
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
     skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
     groups with open transactions that commit offsets, in words. streams: those of the snapshot that are Kafka Streams
-    applications. not_told: what brokers do not tell of transactions. unused: patterns that match nothing.
+    applications. not_told: what is not known of transactions. unused: patterns that match nothing.
     """
 
     snapshot: Snapshot
