@@ -146,7 +146,8 @@ groups:
   elements: str
   sample: [billing]
 left_out:
-  description: One line for each group that the module left alone because of an option, or because it is gone already.
+  description: One line for each group that the module left alone because of an option, or because it is gone already, and for
+    each partition that it could not restore, because it does not exist any more.
   returned: success
   type: list
   elements: str

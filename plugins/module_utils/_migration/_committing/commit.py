@@ -229,15 +229,16 @@ def roll_back(
 
 
 def check_restorable(
-    destination: Connection, wanted: t.Mapping[Key, Target], what: str
+    destination: Connection, wanted: t.Mapping[Key, Target], what: str, file: str = "the receipt"
 ) -> tuple[list[Note], t.Collection[str]]:
     """Raise Refused or NotAuthorized where these offsets, which stood there once, cannot be restored as a whole.
 
-    what: is done, for messages. -> notes, and the groups to remove as a whole, as writing.check_write_acls() gives them.
+    what: is done, and file: has the offsets, for messages. -> notes, and the groups to remove as a whole, as
+    writing.check_write_acls() gives them.
     """
     partitions = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, partitions) if partitions else {}
-    notes = rollback.check_bounds(wanted, bounds, str(destination))
+    notes = rollback.check_bounds(wanted, bounds, str(destination), file)
     whole = writing.check_write_acls(destination, wanted, what)
     check_targets(destination, wanted)
     return notes, whole

@@ -8,6 +8,7 @@ import dataclasses
 import typing as t
 
 from ..._control import clusters
+from ..._control.topics import partition_counts
 from ..._model.connection import Connection
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
@@ -47,7 +48,8 @@ class RemovalOptions:
 class RemovalOutcome:
     """What was, or in check mode would be, done: the groups, and what each partition of theirs had and has committed.
 
-    left_out: one line for each group that a policy leaves alone. removed: what the file holds afterwards.
+    left_out: one line for each group that a policy leaves alone, and for each partition that cannot be restored. removed: what
+    the file holds afterwards.
     """
 
     groups: list[str]
@@ -241,7 +243,8 @@ def restore_old_groups(
     one, is refused here.
 
     :param selection: which groups; None for all. One that is not in the file was not removed, and is left alone. Topics select
-        the groups that had committed on them, which are made again as a whole; only a topic that was created again is left out.
+        the groups that had committed on them, which are made again as a whole; only topics that were created again, and
+        partitions that do not exist any more, are left out.
     :param receipt: which new groups they became. Where these were renamed as well, the later rename is rolled back first.
     """
     name = str(cluster)
@@ -257,18 +260,21 @@ def restore_old_groups(
     readings = {group: reading for group, reading in all_readings.items() if group in names}
     current = commits_of(readings)
     recreated = removed.traits.recreated(identity.traits)
-    was: dict[Key, Target] = {
+    had: dict[Key, Target] = {
         (group, partition): commit
         for group in sorted(names)
         for partition, commit in sorted(gone[group].items())
         if partition.topic in topics[group] or partition.topic not in recreated
     }
+    counts = partition_counts(cluster, {partition.topic for _group, partition in had})
+    was = {key: commit for key, commit in had.items() if key[1].partition < counts.get(key[1].topic, 0)}
+    deleted = [f"{group_partition(*key)}: does not exist any more: left out" for key in had if key not in was]
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
     kept = _kept_by_policies(wanted, readings, options, name)
     staying = {group for group, _partition in kept}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
     rollback.check_recreated(wanted, recreated, name)
-    notes, _whole = check_restorable(cluster, wanted, "making the groups again")
+    notes, _whole = check_restorable(cluster, wanted, "making the groups again", "removed.json")
     groups = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}
@@ -280,7 +286,7 @@ def restore_old_groups(
         sorted({group for group, _partition in wanted}),
         {key: current.get(key) for key in was},
         after,
-        [*kept.values(), *writing.left_out_lines(busy)],
+        [*kept.values(), *writing.left_out_lines(busy), *deleted],
         notes,
         removed.with_restored(back),
     )

@@ -259,8 +259,12 @@ def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list
     return [Note(NoteKind.COMMITS_STAY, text)] if stays else []
 
 
-def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[Note]:
+def check_bounds(
+    wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str, file: str = "the receipt"
+) -> list[Note]:
     """A note for each offset that is before the start of its log by now: the group stood there, so it is restored.
+
+    file: the one that has the offsets.
 
     Raises Refused for an offset after the end of its log, where no group can have stood.
     """
@@ -272,11 +276,11 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
         if target.offset > log.high_watermark:
             fault = conflicts.entry_refusal(
                 (group, partition),
-                f"offset {target.offset}, which the receipt says was committed before, is after the log's end "
+                f"offset {target.offset}, which {file} says was committed before, is after the log's end "
                 f"{log.high_watermark}",
                 cluster,
-                why="the topic was recreated or has lost records since, or the receipt was changed",
-                remedy="restore the receipt from history/ or from a backup, "
+                why=f"the topic was recreated or has lost records since, or {file} was changed",
+                remedy=f"restore {file} from history/ or from a backup, "
                 f"or leave the topic out by {option_name('exclude_topic_patterns')}",
                 kind=FailureKind.TOPIC_RECREATED,
             )

@@ -5,7 +5,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit, group_removal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import roll_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
     RemovalOptions,
@@ -54,6 +54,10 @@ OLD: dict[str, Commits] = {
 def cluster(monkeypatch):
     its = MemoryGroups({**OLD, **{f"new-{name}": commits for name, commits in OLD.items()}})
     its.install(monkeypatch, commit)
+    its.deleted = set()  # topics
+    monkeypatch.setattr(
+        group_removal, "partition_counts", lambda _at, names: {name: 9 for name in names if name not in its.deleted}
+    )
     known_by_id(monkeypatch, lambda _connection: "id")
     return its
 
@@ -289,6 +293,23 @@ def test_what_the_brokers_would_not_take_any_more_is_refused_before_any_group_is
     ):
         restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
     assert cluster.done == []
+
+
+def test_a_removed_group_comes_back_without_the_topic_that_was_deleted_since(cluster):
+    clicks = TopicPartition("clicks", 0)
+    cluster.groups["billing"][clicks] = cluster.groups["new-billing"][clicks] = CommittedOffset(3)
+    added = dataclasses.replace(entry("billing", P0), partition=clicks, source=(SourcePosition("billing", clicks, 3),))
+    plan = dataclasses.replace(
+        PLAN, entries=(*PLAN.entries, dataclasses.replace(added, offset=3, metadata="", leader_epoch=None))
+    )
+    remove_old_groups(plan, None, None, HERE, NOW, cluster.save)
+    assert clicks in cluster.saved.gone()["billing"]
+    del cluster.groups["new-billing"][clicks]  # as brokers do when a topic is deleted
+    cluster.deleted = {"clicks"}
+    predicted = restore_old_groups(cluster.saved, None, HERE, NOW, None)
+    outcome = restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+    assert outcome == predicted and outcome.left_out == ["billing clicks-0: does not exist any more: left out"]
+    assert cluster.groups["billing"] == OLD["billing"] and cluster.saved.gone() == {}
 
 
 def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):

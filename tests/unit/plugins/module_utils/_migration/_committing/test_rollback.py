@@ -288,6 +288,8 @@ def test_a_group_is_put_back_before_the_start_of_a_log_but_not_after_its_end():
         assert rollback.check_bounds({("billing", P0): CommittedOffset(offset)}, bounds, "cloud") == notes
     with pytest.raises(Refused, match="cloud, group billing, topic orders, partition 0: offset 100"):
         rollback.check_bounds({("billing", P0): CommittedOffset(100)}, bounds, "cloud")
+    with pytest.raises(Refused, match="which removed.json says .* Restore removed.json from history/"):
+        rollback.check_bounds({("billing", P0): CommittedOffset(100)}, bounds, "cloud", "removed.json")
 
 
 def test_why_nothing_of_a_group_goes_back_is_said():
