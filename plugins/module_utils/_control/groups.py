@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 import types
 import typing as t
@@ -80,7 +81,8 @@ def read_groups(
 
     stable: while a transaction that commits offsets is open, read its group again, instead of taking the value before it, as
     far as brokers tell of such transactions (Ability.STABLE_OFFSETS). After
-    patience, in seconds (None: STABLE_SECONDS), GroupReading.open tells of it: it is no matter of the other groups.
+    patience, in seconds since the first answer that shows one (None: STABLE_SECONDS), GroupReading.open tells of it: it is no
+    matter of the other groups.
     beside: partitions for which a group may have committed nothing. Brokers tell of transactions on these only if asked.
     A group that no broker knows comes back with exists=False. Offsets of topics that the user may not describe are
     left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied;
@@ -88,9 +90,10 @@ def read_groups(
     """
     wanted = sorted(set(groups))
     readings: dict[str, GroupReading] = {}
-    end = time.monotonic() + (STABLE_SECONDS if patience is None else patience)
+    seconds, end = STABLE_SECONDS if patience is None else patience, math.inf
 
     def read(client: AdminClient) -> None:
+        nonlocal end
         left = [group for group in wanted if group not in readings]
         if not left:
             return
@@ -109,6 +112,8 @@ def read_groups(
         beginning = first_commits(client, {group: coordinators[group] for group in left if beside.get(group)}, beside)
         ask_together(client, committed, describing, beginning)
         (offsets, unstable), described, first = committed.answer(), describing.answer(), beginning.answer()
+        if first or any(unstable.values()):
+            end = min(end, time.monotonic() + seconds)
         settled: dict[str, GroupReading] = {}
         passing: KafkaFailure | None = None
         for group in left:
@@ -134,7 +139,7 @@ def read_groups(
         if passing is not None:
             raise passing
 
-    attempt(connection, read)
+    attempt(connection, read, DEADLINE_SECONDS + seconds)
     return {group: readings[group] for group in wanted if group in readings}
 
 

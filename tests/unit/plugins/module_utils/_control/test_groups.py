@@ -1,5 +1,6 @@
 """Groups of brokers that tell less than those of today, or tell it to fewer users."""
 
+import contextlib
 from types import SimpleNamespace as Row
 
 import pytest
@@ -7,7 +8,7 @@ from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, groups, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode, KafkaFailure
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -31,7 +32,7 @@ class Brokers:
         self.known_brokers = [1]
         self.offset_error = 0
         self.described = []  # how many groups each request describes
-        monkeypatch.setattr(groups, "attempt", lambda _connection, operation: operation(self))
+        monkeypatch.setattr(groups, "attempt", lambda _connection, operation, *_deadline: operation(self))
         for module in (admin_client, topics):
             monkeypatch.setattr(module, "exchange", lambda _client, asked: [self.answer(each) for each in asked])
 
@@ -86,3 +87,32 @@ def test_the_acl_is_named_that_committed_offsets_need(monkeypatch, version, oper
     brokers.offered_versions.pop(ApiKey.DescribeLogDirs, None)  # services need not offer it
     with pytest.raises(NotAuthorized, match=f"needs ACL GROUP {operation} on billing"):
         groups.read_groups(CONNECTION, ["billing"])
+
+
+@pytest.mark.parametrize(("answers_until_it_ends", "is_open"), [(1, False), (3, True)])
+def test_a_transaction_has_its_time_from_the_first_answer_that_shows_it(monkeypatch, answers_until_it_ends, is_open):
+    """The brokers are slow at first, as after a restart: it takes longer to be answered than a transaction may take."""
+    brokers, now, asked = Brokers(monkeypatch, (2, 5)), [0.0], []
+
+    def attempt(_connection, operation, deadline=60.0):
+        with contextlib.suppress(KafkaFailure):
+            return operation(brokers)
+        assert now[0] < deadline
+        return attempt(_connection, operation, deadline)
+
+    def answer(request):
+        told = type(brokers).answer(brokers, request)
+        if request.name == "OffsetFetch" and request.fields["require_stable"]:
+            asked.append(request)
+            now[0] += 20 if len(asked) == 1 else groups.STABLE_SECONDS / 2
+            if len(asked) <= answers_until_it_ends:
+                told.topics[0].partitions[0].error_code = ErrorCode.UNSTABLE_OFFSET_COMMIT
+        return told
+
+    monkeypatch.setattr(brokers, "answer", answer)
+    monkeypatch.setattr(groups, "attempt", attempt)
+    monkeypatch.setattr(groups, "time", Row(monotonic=lambda: now[0]))
+    monkeypatch.setattr(groups, "named_transactions", lambda _client, names: dict.fromkeys(names, "till-1"))
+    reading = groups.read_groups(CONNECTION, ["billing"])["billing"]
+    assert reading.offsets == {TopicPartition("orders", 0): CommittedOffset(7)}
+    assert bool(reading.open) is is_open
