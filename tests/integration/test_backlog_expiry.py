@@ -4,6 +4,7 @@ import time
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import delete_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import find_coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import read_groups
@@ -45,6 +46,11 @@ def test_what_is_renewed_is_kept_and_the_rest_goes(own_cluster):
             assert time.monotonic() < end, "the broker deletes nothing"
             time.sleep(0.2)
     assert left == {mine.destination: dict(commits)[mine.destination]}
+    # A rollback relies on it: a group without any offsets goes, too.
+    assert delete_offsets(connection, {name: list(left)}) == {name: {}}
+    while read_groups(connection, [name])[name].exists:
+        assert time.monotonic() < end, "the broker keeps a group without offsets"
+        time.sleep(0.2)
 
 
 def commit_for(connection, group, commits, seconds):

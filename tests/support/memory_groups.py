@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import Unanswered
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
-    commit,
     commit_decision,
     writing,
 )
@@ -42,7 +41,7 @@ class MemoryGroups(Mortal):
 
     states: of groups that are not empty. refused: partitions that the broker does not commit, and its error. unanswered: groups
     for which it commits, and its answers are lost. rights: on groups and topics. hidden: topics that the user may not describe.
-    metadata_limit: the broker's. Empty groups stay, as in Kafka 4.
+    metadata_limit: the broker's. A group goes with its last offset, as brokers drop it, at once or after a while.
     """
 
     BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
@@ -66,7 +65,6 @@ class MemoryGroups(Mortal):
         """Be what is written to, and for these modules a cluster whose logs have the offsets 0 to 98."""
         for name in ("groups", "commits", "permissions"):
             monkeypatch.setattr(writing, name, self)
-        monkeypatch.setattr(commit, "permissions", self)
         monkeypatch.setattr(commit_decision, "broker_number", lambda _connection, _name: self.metadata_limit)
         log = Bounds(0, 99, 99)
         logs = types.SimpleNamespace(
@@ -134,6 +132,8 @@ class MemoryGroups(Mortal):
             for partition in partitions:
                 self.step(f"{group} {partition} removed")
                 self.groups[group].pop(partition, None)  # one that is not there is what was wanted
+            if not self.groups[group]:
+                self.groups.pop(group)
         return {}
 
     def delete_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, str]:

@@ -91,7 +91,8 @@ def end(staging: Cluster, name: str, folder: Path) -> None:
 
 
 def groups(staging: Cluster, name: str, folder: Path) -> None:
-    print(json.dumps({group: len(committed(staging, group)) for group in list_groups(staging) if f"{name}-" in group}))
+    counts = {group: len(committed(staging, group)) for group in list_groups(staging) if f"{name}-" in group}
+    print(json.dumps({group: count for group, count in counts.items() if count}))
 
 
 def proof(staging: Cluster, name: str, folder: Path) -> None:

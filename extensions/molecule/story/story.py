@@ -59,7 +59,7 @@ def groups(staging: Cluster, production: Cluster, name: str) -> None:
         for group in list_groups(production)
         if group.startswith(f"{name}-")
     }
-    print(json.dumps(found))
+    print(json.dumps({group: commits for group, commits in found.items() if commits}))
 
 
 def proof(staging: Cluster, production: Cluster, name: str) -> None:

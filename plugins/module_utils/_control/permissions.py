@@ -92,6 +92,8 @@ def missing_topic_acls(connection: Connection, operation: str, topics: t.Collect
 def sees_every_topic(connection: Connection, nobody_s: str | None = None) -> bool:
     """May the user describe any topic? Only then an OffsetFetch tells all that a group has committed.
 
+    It is not noticed if an ACL denies single topics.
+
     nobody_s: the name of a topic that is not there, to be asked about.
 
     Brokers say of a topic that nobody has that it does not exist, but to users who might not describe it that they may not.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._control import permissions, positions
+from ..._control import positions
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.failure_kinds import FailureKind
@@ -191,13 +191,13 @@ def roll_back(
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     recreated = receipt.traits.recreated(now.traits)
-    rollback.check_recreated({**lacking, **rollback.targets(chosen, readings)}, recreated, cluster)
+    rollback.check_recreated({**lacking, **rollback.targets(chosen, current)}, recreated, cluster)
     policies = options.on_rewind, options.on_advance
     never_joined = rollback.unjoined(found)
     moving = {entry.group for entry in chosen if rollback.is_to_move(entry, current)}
     with writing.members_first(destination, lambda: moving, found, options.on_active_group):
         entries, kept = rollback.without_kept(chosen, current, *policies, cluster, returned, never_joined)
-    wanted = {**lacking, **rollback.targets(entries, readings)}
+    wanted = {**lacking, **rollback.targets(entries, current)}
     if gone is not None:  # offsets that would be left to no group
         taken = [entry for entry in entries if entry.key in wanted and entry.key in current]
         old = {origin.group for entry in taken for origin in entry.origins}.difference(gone)
@@ -268,7 +268,6 @@ def _restore(
     if targets:
         save(prepared)
     written = writing.write_commits(destination, targets, whole)
-    _remove_empty_groups(destination, written, whole)
     finished = prepared.merged(entry for entry in receipt.entries if entry.key in written.not_stored)
     finished = finished.merged(
         entry._replace(written=None, after=None, pending=None) for entry in back if entry.key not in written.failed
@@ -277,15 +276,3 @@ def _restore(
     if finished != prepared:
         save_last(finished, written, save)
     written.check(destination, "the rollback", "run the same again: what is back already is left alone")
-
-
-def _remove_empty_groups(destination: Connection, written: writing.Written, gone: t.Collection[str]) -> None:
-    """A group that holds nothing after its commits were rolled back was not there before.
-
-    One that may hold what the user does not see is left to the brokers, which remove it if it holds nothing.
-    """
-    alive = {group for group, _partition in written.done} | written.failed_groups
-    empty = {group for (group, _partition), target in written.targets.items() if target is None} - alive - set(gone)
-    if empty and permissions.sees_every_topic(destination):
-        not_removed = writing.remove_groups(destination, empty)
-        writing.check_removed(destination, not_removed, "stop what uses it, and run the same again")

@@ -13,7 +13,7 @@ from ..._model.choosing import Holder
 from ..._model.errors import InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_of, raise_any
-from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
+from ..._model.group_state import GroupReading, commit_text, same_commit
 from ..._model.grouping import values_by_key
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
@@ -139,13 +139,9 @@ def without_kept(
     return [entry for entry in entries if entry.group not in kept], lines
 
 
-def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupReading]) -> dict[Key, Target]:
-    """What to commit, or to remove (None), so that every entry stands where it stood before.
-
-    A group that was not there and holds nothing, but exists, is in it too: a rollback was killed before it removed it.
-    """
-    current = commits_of(readings)
-    return {entry.key: entry.before for entry in entries if is_to_move(entry, current) or _is_left_out(entry, readings)}
+def targets(entries: t.Iterable[ReceiptEntry], current: Commits) -> dict[Key, Target]:
+    """What to commit, or to remove (None), so that every entry stands where it stood before."""
+    return {entry.key: entry.before for entry in entries if is_to_move(entry, current)}
 
 
 def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], cluster: str) -> None:
@@ -367,11 +363,6 @@ def repeats(
 def _is_as_set(entry: ReceiptEntry, commit: Target) -> bool:
     """Does the group stand where a run has put it? To the higher one of two such offsets, it may have consumed by itself."""
     return same_commit(commit, entry.written) or same_commit(commit, entry.lowest)
-
-
-def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) -> bool:
-    reading = readings[entry.group]
-    return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
 
 
 def _kept(

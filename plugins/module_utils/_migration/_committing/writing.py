@@ -217,6 +217,8 @@ class Written:
 def write_commits(destination: Connection, targets: t.Mapping[Key, Target], whole: t.Collection[str] = ()) -> Written:
     """Commit these offsets, remove commits where there is none, and read back what was not refused.
 
+    A group without any commit is left to the brokers, which drop it: it may have commits that the user does not see.
+
     whole: of which groups all is removed, see check_write_acls(). Only a check may decide that, because nobody looks any more
     what else a group has committed.
     """

@@ -465,7 +465,11 @@ def test_a_group_that_has_other_commits_survives_its_rollback(migrated):
     assert migrated.groups["shipping"] == {P1: CommittedOffset(3)}
 
 
-def test_a_rollback_leaves_what_a_group_has_committed_on_topics_that_the_user_does_not_see(migrated):
+@pytest.mark.parametrize("seems", [True, False], ids=["single topics are denied", "not all topics are allowed"])
+def test_a_rollback_leaves_what_a_group_has_committed_on_topics_that_the_user_does_not_see(
+    migrated, monkeypatch, seems
+):
+    monkeypatch.setattr(migrated, "sees_every_topic", lambda _connection: seems)
     unseen = TopicPartition("payments", 0)
     migrated.groups["shipping"][unseen] = CommittedOffset(500)
     migrated.hidden = {"payments"}
