@@ -22,6 +22,7 @@ from testbed.clients import (
 )
 from tests.support.consumers import content, member
 from tests.support.modules import Migration, run
+from tests.support.promotion import Promotion
 from tests.support.spark import one_session
 
 LONG_AGO = 1_400_000_000_000
@@ -59,7 +60,7 @@ def migration(source, destination, topic, tmp_path):
     return migration
 
 
-def test_settings_are_held_back_until_every_group_is_past(migration, source, destination, topic):
+def test_settings_are_held_back_until_every_group_is_past(migration, source, destination, topic, tmp_path):
     made, there = f"{topic}-made", f"{topic}-there"
     files, groups = migration.files(), list_groups(destination)
     predicted = migration.backlog(check=True, diff=True)
@@ -85,6 +86,11 @@ def test_settings_are_held_back_until_every_group_is_past(migration, source, des
     migration.commit()
     during = own(destination, there)
     assert migration.backlog()["changed"] is False and own(destination, there) == during
+    promotion = Promotion(tmp_path, source, destination)
+    overrides = [{"topics": [".*"], "settings": {"retention.ms": 9000}}]
+    promoted = promotion.carefully(topics=[there], overrides=overrides, exclude_settings=["segment.ms"])
+    assert any("cleanup.policy, retention.ms are left alone" in line for line in promoted["notes"])
+    assert own(destination, there) == during
     with member(destination, topic, [made, there]):
         pass
     assert migration.backlog(check=True)["changed"] is True and own(destination, there) == during

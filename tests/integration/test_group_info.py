@@ -3,7 +3,7 @@
 import csv
 import io
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.promote import readers_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import readers_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from testbed.clients import Message, commit, create_topic, delete_topic, grant, produce, set_passwords
 from tests.support.connect_worker import connect_worker

@@ -19,6 +19,18 @@ from .new_topics import NewTopic
 from .records import TopicPartition
 
 KIND = "copy"
+CLEANUP = "cleanup.policy"
+_FOR_EVER = "9223372036854775807"
+# The settings of a topic while records are copied, and until every group is past them.
+SUSPENDED = {
+    CLEANUP: "delete",
+    "message.timestamp.after.max.ms": _FOR_EVER,
+    "message.timestamp.before.max.ms": _FOR_EVER,
+    "message.timestamp.difference.max.ms": _FOR_EVER,
+    "message.timestamp.type": "CreateTime",
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
+}
 _NAME = r"streamshift-copy-[0-9a-f]{16}"  # see planning._name()
 
 

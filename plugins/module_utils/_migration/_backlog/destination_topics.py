@@ -11,7 +11,7 @@ from ..._control import storage, topics
 from ..._control.configs import TopicConfigs, alter_topic_configs, topic_configs
 from ..._control.storage import TopicLayout
 from ..._control.topic_changes import Creation
-from ..._model.backlog import BacklogTopic, Suspended
+from ..._model.backlog import CLEANUP, BacklogTopic, Suspended
 from ..._model.connection import Connection
 from ..._model.errors import NotFound, Refused
 from ..._model.failure_kinds import FailureKind
@@ -19,7 +19,7 @@ from ..._model.new_topics import BROKERS_OWN_SETTINGS, IN_SYNC, NewTopic, follow
 from ..._model.option_names import option_name
 from .. import topic_making
 from . import preconditions, suspended_settings
-from .suspended_settings import CLEANUP, LARGEST, with_limits
+from .suspended_settings import LARGEST, with_limits
 
 _SEGMENT = "segment.bytes"
 

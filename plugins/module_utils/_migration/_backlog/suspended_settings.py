@@ -12,25 +12,13 @@ import dataclasses
 import typing as t
 
 from ..._control.configs import TopicConfigs, alter_topic_configs, topic_configs
-from ..._model.backlog import Backlog, BacklogTopic, Suspended
+from ..._model.backlog import CLEANUP, SUSPENDED, Backlog, BacklogTopic, Suspended
 from ..._model.connection import Connection
 from ..._model.notes import Note, NoteKind
 from . import others
 
 Save = t.Callable[[Backlog], None]
-CLEANUP = "cleanup.policy"
 LARGEST = "max.message.bytes"
-_FOR_EVER = "9223372036854775807"
-# While records are copied, and until every group is past them.
-_SUSPENDED = {
-    CLEANUP: "delete",
-    "message.timestamp.after.max.ms": _FOR_EVER,
-    "message.timestamp.before.max.ms": _FOR_EVER,
-    "message.timestamp.difference.max.ms": _FOR_EVER,
-    "message.timestamp.type": "CreateTime",
-    "retention.bytes": "-1",
-    "retention.ms": "-1",
-}
 # Those that every version knows, so that a topic can be made with them.
 _EVERYWHERE = (CLEANUP, "message.timestamp.type", "retention.bytes", "retention.ms")
 
@@ -152,7 +140,7 @@ def noted_again(topic: BacklogTopic, configs: TopicConfigs) -> BacklogTopic:
 
 def to_suspend(source: TopicConfigs, existing: TopicConfigs) -> dict[str, Suspended]:
     """The settings of a topic that is there by which it would lose or change records. source: of the source's topic."""
-    during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
+    during = {name: SUSPENDED[name] for name in _EVERYWHERE}
     if int(existing.effective[LARGEST]) < int(source.effective.get(LARGEST, 0)):
         during[LARGEST] = source.effective[LARGEST]
     held = {name: Suspended(existing.own.get(name), value) for name, value in during.items()}
@@ -162,7 +150,7 @@ def to_suspend(source: TopicConfigs, existing: TopicConfigs) -> dict[str, Suspen
 
 def from_the_beginning(settings: t.Mapping[str, str]) -> dict[str, Suspended]:
     """The settings that a topic is made with in place of some of these."""
-    return {name: Suspended(settings.get(name), _SUSPENDED[name]) for name in _EVERYWHERE}
+    return {name: Suspended(settings.get(name), SUSPENDED[name]) for name in _EVERYWHERE}
 
 
 def with_limits(topic: BacklogTopic, configs: TopicConfigs | None) -> BacklogTopic:
@@ -176,6 +164,6 @@ def _limits(configs: TopicConfigs) -> dict[str, Suspended]:
     """The limits of timestamps that these brokers know and that records may exceed."""
     return {
         name: Suspended(configs.own.get(name), value)
-        for name, value in _SUSPENDED.items()
+        for name, value in SUSPENDED.items()
         if name not in _EVERYWHERE and configs.effective.get(name, value) != value
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._control import groups, positions, topics
+from ..._control import topics
 from ..._control.acl_requests import create_acls, delete_acls, list_acls
 from ..._control.configs import TopicConfigs, alter_topic_configs
 from ..._control.topic_changes import Creation, add_partitions
@@ -23,13 +23,12 @@ from ..._model.notes import Note, NoteKind
 from ..._model.policies import OnFewerPartitions, OnLockout
 from ..._model.progress import first_of
 from ..._model.promotion import CommittedTopics, PromotionOptions, check_selection
-from ..._model.records import every_partition
 from ..._model.selection import Selection
 from ..._model.topic_plan import ADD, REMOVE, SettingChange, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
 from .. import topic_making
 from ..file_clusters import check_cluster, keeps_rollback, plan_again
-from . import lockout, settings, survey, topic_decisions, trial
+from . import copied, lockout, settings, survey, topic_decisions, trial
 from .survey import TopicState
 
 Save = t.Callable[[PromotionReceipt], None]
@@ -55,6 +54,7 @@ def plan_promotion(
     planned = topic_decisions.decide_topics(
         surveyed, mapping, options, _use(destination, surveyed, options), str(destination)
     )
+    planned = _as_copies_need(destination, surveyed, planned)
     new_configs = trial.check(destination, planned.plan)
     return planned._replace(notes=(*planned.notes, *_kept_less(destination, surveyed, planned.plan, new_configs)))
 
@@ -82,6 +82,9 @@ def check_expected(
     left = [
         _left(destination, change, states.get(change.topic), receipt.topics.get(change.topic)) for change in plan.topics
     ]
+    for topic, needed in copied.needed_by_copies(destination, left, states).items():
+        change = next(each for each in left if each.topic == topic)
+        raise _changed(destination, change, f"{', '.join(needed.settings)} must stay, because {needed.why}")
     acls_now = list_acls(destination) if plan.acls else frozenset()
     acls = [
         change
@@ -144,6 +147,15 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
     return ended
 
 
+def _as_copies_need(
+    destination: Connection, surveyed: survey.Survey, planned: topic_decisions.Planned
+) -> topic_decisions.Planned:
+    """The plan without changes of settings that a backlog copy needs as they are."""
+    needed = copied.needed_by_copies(destination, planned.plan.topics, surveyed.destination)
+    changes, stay = copied.without_needed(planned.plan.topics, needed)
+    return topic_decisions.Planned(dataclasses.replace(planned.plan, topics=tuple(changes)), (*planned.notes, *stay))
+
+
 def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
     if options.on_fewer_partitions in (OnFewerPartitions.FAIL, OnFewerPartitions.LEAVE):
         return topic_decisions.TopicUse()
@@ -152,8 +164,8 @@ def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOpt
         for source, name in surveyed.names.items()
         if name in surveyed.destination and surveyed.destination[name].partitions < surveyed.source[source].partitions
     }
-    readers = {name: readers for name, readers in readers_of(destination, fewer).items() if readers}
-    return topic_decisions.TopicUse(empty_topics(destination, fewer), readers)
+    readers = {name: readers for name, readers in survey.readers_of(destination, fewer).items() if readers}
+    return topic_decisions.TopicUse(survey.empty_topics(destination, fewer), readers)
 
 
 def _kept_less(
@@ -176,31 +188,13 @@ def _kept_less(
                 reason = f"{name} becomes {_shown(after[name])} on topics that hold records, and is {before[name]}"
                 counts[change.topic] = change.before
             reasons.setdefault(reason, []).append(change.topic)
-    empty = empty_topics(destination, counts)
+    empty = survey.empty_topics(destination, counts)
     held = {reason: [name for name in names if name not in empty] for reason, names in reasons.items()}
     return [
         Note(NoteKind.KEEPS_LESS, f"Fewer records are kept or taken, because {reason}: {first_of(names)}.")
         for reason, names in held.items()
         if names
     ]
-
-
-def empty_topics(connection: Connection, counts: t.Mapping[str, int]) -> frozenset[str]:
-    """Those of these topics that hold no record. counts: their partitions. No cluster is asked about none."""
-    bounds = positions.partition_bounds(connection, every_partition(counts)) if counts else {}
-    filled = {partition.topic for partition, log in bounds.items() if log.high_watermark > log.log_start}
-    return frozenset(counts.keys() - filled)
-
-
-def readers_of(connection: Connection, names: t.Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The groups that have committed offsets on each of these topics, as far as the user may describe them."""
-    listed = [each.group for each in groups.list_groups(connection)] if names else []
-    readers: dict[str, set[str]] = {name: set() for name in names}
-    for name, reading in (groups.read_groups(connection, listed, skip_denied=True) if listed else {}).items():
-        for partition in (*reading.offsets, *reading.open):
-            if partition.topic in readers:
-                readers[partition.topic].add(name)
-    return {name: tuple(sorted(of_topic)) for name, of_topic in readers.items()}
 
 
 def _with_written(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:

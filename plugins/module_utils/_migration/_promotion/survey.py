@@ -9,7 +9,7 @@ import functools
 import typing as t
 import uuid
 
-from ..._control import acl_requests, clusters, permissions, storage, topics
+from ..._control import acl_requests, clusters, groups, permissions, positions, storage, topics
 from ..._control.abilities import Ability
 from ..._control.configs import TopicConfigs, shows_setting, topic_configs
 from ..._control.topic_changes import try_creation
@@ -21,6 +21,7 @@ from ..._model.new_topics import NewTopic
 from ..._model.notes import Note
 from ..._model.policies import Acls
 from ..._model.promotion import CommittedTopics
+from ..._model.records import every_partition
 from ..._model.selection import Selection
 from ..file_clusters import equal_ids
 from . import lockout, naming
@@ -145,6 +146,29 @@ def topic_states(connection: Connection, names: t.Collection[str]) -> dict[str, 
     configs = topic_configs(connection, ids)
     layouts = storage.topic_layouts(connection, ids)
     return {name: TopicState(*layouts[name], configs[name], topic_id) for name, topic_id in ids.items()}
+
+
+def empty_topics(connection: Connection, counts: t.Mapping[str, int]) -> frozenset[str]:
+    """Those of these topics that hold no record. counts: their partitions. No cluster is asked about none."""
+    bounds = positions.partition_bounds(connection, every_partition(counts)) if counts else {}
+    filled = {partition.topic for partition, log in bounds.items() if log.high_watermark > log.log_start}
+    return frozenset(counts.keys() - filled)
+
+
+def readers_of(
+    connection: Connection, names: t.Collection[str], is_meant: t.Callable[[str], bool] = bool
+) -> dict[str, tuple[str, ...]]:
+    """The groups that have committed offsets on each of these topics, as far as the user may describe them.
+
+    is_meant: which groups are looked at, by their names.
+    """
+    listed = [each.group for each in groups.list_groups(connection) if is_meant(each.group)] if names else []
+    readers: dict[str, set[str]] = {name: set() for name in names}
+    for name, reading in (groups.read_groups(connection, listed, skip_denied=True) if listed else {}).items():
+        for partition in (*reading.offsets, *reading.open):
+            if partition.topic in readers:
+                readers[partition.topic].add(name)
+    return {name: tuple(sorted(of_topic)) for name, of_topic in readers.items()}
 
 
 _T = t.TypeVar("_T")

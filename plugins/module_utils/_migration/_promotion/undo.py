@@ -22,7 +22,7 @@ from ..._model.progress import counted, first_names, first_of
 from ..._model.topic_plan import ADD, DEFAULT, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
 from .. import topic_making
-from . import promote, survey, trial
+from . import copied, survey, trial
 from .survey import TopicState
 
 
@@ -81,8 +81,15 @@ def _topics_back(
         else:
             if back := _settings_back(name, known, state, notes):
                 changes.append(TopicChange(name, "", state.partitions, state.partitions, None, back))
-            if not (rest := _kept_partitions(name, known, state, notes)).is_empty:
-                left[name] = rest
+            left[name] = _kept_partitions(name, known, state, notes)
+    needed = copied.needed_by_copies(destination, changes, states)
+    changes, stay = copied.without_needed(changes, needed)
+    changes = [change for change in changes if change.changes]
+    notes += stay
+    for name, each in needed.items():  # for a rollback when the groups have consumed
+        later = {setting: receipt.topics[name].settings[setting] for setting in each.settings}
+        left[name] = dataclasses.replace(left[name], settings=later)
+    left = {name: rest for name, rest in left.items() if not rest.is_empty}
     deleted = _removable(destination, left, states, notes) if remove_created else []
     if not remove_created and any(each.created for each in left.values()):
         made = [name for name, each in left.items() if each.created]
@@ -110,7 +117,7 @@ def undo_promotion(
     delete_acls(destination, plan.acls_that(REMOVE))
     alter_topic_configs(destination, trial.to_set(plan.topics))
     counts = {change.topic: change.before or 0 for change in plan.topics if change.after is None}
-    empty = promote.empty_topics(destination, counts)
+    empty = survey.empty_topics(destination, counts)
     ids = {name: undo.receipt.topics[name].topic_id for name in empty}
     delete_topics(destination, {name: topic_id for name, topic_id in ids.items() if topic_id is not None})
     left = {name: known for name, known in undo.receipt.topics.items() if name not in empty}
@@ -182,8 +189,8 @@ def _removable(
 ) -> list[str]:
     """The topics that a promotion has made and that nobody has used."""
     made = {name: states[name].partitions for name, each in left.items() if each.created}
-    empty = promote.empty_topics(destination, made)
-    readers = promote.readers_of(destination, empty)
+    empty = survey.empty_topics(destination, made)
+    readers = survey.readers_of(destination, empty)
     removed = []
     for name in sorted(made):
         if name not in empty:

@@ -135,8 +135,8 @@ def clusters(monkeypatch):
     monkeypatch.setattr(topic_making, "create_topics", destination.answer)
     monkeypatch.setattr(topic_making, "unlike_planned", lambda _connection, new: destination.unlike(new))
     monkeypatch.setattr(promote, "add_partitions", writes(destination.grow))
-    monkeypatch.setattr(promote, "empty_topics", lambda _connection, names: frozenset(names))
-    monkeypatch.setattr(promote, "readers_of", lambda _connection, names: dict.fromkeys(names, ()))
+    monkeypatch.setattr(survey, "empty_topics", lambda _connection, names: frozenset(names))
+    monkeypatch.setattr(survey, "readers_of", lambda _connection, names, *_among: dict.fromkeys(names, ()))
     monkeypatch.setattr(undo, "delete_topics", writes(lambda ids: [destination.topics.pop(name) for name in ids]))
     monkeypatch.setattr(undo, "missing_topic_acls", lambda *_given: [])
     monkeypatch.setattr(undo, "missing_cluster_acls", lambda *_given: [])
@@ -255,7 +255,7 @@ def test_a_created_topic_to_which_records_come_during_the_rollback_stays_and_sta
     run = Run(destination)
     run.promote()
     looks = iter([frozenset({"new"}), frozenset()])
-    monkeypatch.setattr(promote, "empty_topics", lambda *_asked: next(looks))
+    monkeypatch.setattr(survey, "empty_topics", lambda *_asked: next(looks))
     undone = undo.plan_undo(DESTINATION, run.receipt(), True)
     done = undo.undo_promotion(DESTINATION, undone, True, run.save)
     assert (undone.deleted, done.deleted) == (["new"], [])
@@ -483,7 +483,7 @@ def test_settings_with_which_records_go_are_noted(clusters, monkeypatch):
     why = "Fewer records are kept or taken, because retention.ms"
     at_source = f"{why} is 604800000 on new topics, and -1 at the source: new."
     assert noted() == [at_source]  # the other topic is empty
-    monkeypatch.setattr(promote, "empty_topics", lambda *_asked: frozenset())
+    monkeypatch.setattr(survey, "empty_topics", lambda *_asked: frozenset())
     assert noted() == [at_source, f"{why} becomes 6 on topics that hold records, and is 8: old."]
     source.topics["old"] = (1, {"cleanup.policy": "delete"}, None)
     assert noted() == [at_source, f"{why} becomes the default on topics that hold records, and is 8: old."]
@@ -559,3 +559,82 @@ class TestAnotherRunCreatesTheTopicToo:
 def test_the_receipt_of_another_cluster_is_refused(clusters):
     with pytest.raises(Refused, match="the receipt was made for another cluster: this one has the id D, not X"):
         promote.promotion_receipt(DESTINATION, topic_receipt.PromotionReceipt("X"))
+
+
+HELD = {"cleanup.policy": "delete", "retention.ms": "-1"}
+
+
+class TestABacklogCopyNeedsSettingsAsTheyAre:
+    """Its groups have yet to consume, and with the source's settings brokers would delete or compact what it has copied."""
+
+    GROUP = "streamshift-copy-0123456789abcdef-progress-0"
+
+    @pytest.fixture
+    def copied(self, clusters, monkeypatch):
+        source, destination = clusters
+        source.topics["old"] = (1, {"retention.ms": "6", "cleanup.policy": "compact"}, None)
+        destination.topics["old"] = (1, {**HELD, "segment.ms": "7"}, "id-0")
+        readers = {"old": (self.GROUP,)}
+        monkeypatch.setattr(
+            survey,
+            "readers_of",
+            lambda _connection, names, is_meant=bool: {
+                name: tuple(filter(is_meant, ("billing", *readers.get(name, ())))) for name in names
+            },
+        )
+        return destination, readers
+
+    def test_they_stay_until_its_progress_is_gone(self, copied):
+        destination, readers = copied
+        run = Run(destination)
+        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), OPTIONS)
+        (note,) = (note for note in planned.notes if note.kind is NoteKind.SETTING_LEFT_ALONE)
+        assert note.text == (
+            f"old: cleanup.policy, retention.ms are left alone, because the backlog copy whose progress is in {self.GROUP} "
+            "needs that until its groups have consumed."
+        )
+        run.promote()
+        assert destination.topics["old"][1] == HELD  # what no copy needs is reset
+        readers.clear()
+        run.promote()
+        assert destination.topics["old"][1] == {"retention.ms": "6", "cleanup.policy": "compact"}
+
+    def test_a_copy_that_has_begun_since_a_plan_was_made_stops_it(self, copied):
+        destination, readers = copied
+        run, noted = Run(destination), dict(readers)
+        readers.clear()
+        plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), OPTIONS).plan
+        readers |= noted
+        with pytest.raises(Refused, match=f"topic old: .*: cleanup.policy, retention.ms must stay, .*{self.GROUP}"):
+            run.apply(plan)
+        assert run.text is None and destination.topics["old"][1] == {**HELD, "segment.ms": "7"}
+
+    def test_a_rollback_restores_them_later(self, copied):
+        destination, readers = copied
+        source_s = {"retention.ms": "-1", "cleanup.policy": "delete"}
+        run, noted = Run(destination), dict(readers)
+        readers.clear()
+        destination.topics["old"] = (1, {"retention.ms": "9", "cleanup.policy": "compact"}, "id-0")
+        run.text = topic_receipt.to_json(
+            topic_receipt.PromotionReceipt(
+                "D",
+                {
+                    "old": topic_receipt.TopicReceipt(
+                        "old",
+                        topic_id="id-0",
+                        settings={
+                            name: topic_receipt.Setting(before, source_s[name])
+                            for name, before in destination.topics["old"][1].items()
+                        },
+                    )
+                },
+            )
+        )
+        destination.topics["old"] = (1, source_s, "id-0")
+        readers |= noted
+        run.roll_back()
+        assert destination.topics["old"][1] == source_s
+        readers.clear()
+        run.roll_back()
+        assert destination.topics["old"][1] == {"retention.ms": "9", "cleanup.policy": "compact"}
+        assert not run.receipt().topics
