@@ -10,7 +10,7 @@ import typing as t
 from . import documents
 from .acls import Acl
 from .cluster_identity import ClusterIdentity
-from .file_rows import At, Form, Name, one_of, read_row, row_order, write_row
+from .file_rows import RARE, At, Form, Name, one_of, read_row, row_order, write_row
 
 KIND = "topics"
 SOURCE, OVERRIDE, DEFAULT = "source", "override", "default"  # where a new value comes from
@@ -36,13 +36,14 @@ class SettingChange(t.NamedTuple):
     origin: t.Annotated[str, one_of(SOURCE, OVERRIDE, DEFAULT)]
 
 
-@row_order("topic", "source", "topic_id", "before", "after", "replication_factor", "settings")
+@row_order("topic", "source", "topic_id", "before", "after", "replication_factor", "settings", "only_if_empty")
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicChange:
     """One topic of the destination. before: how many partitions it has, None where it is missing; after: how many it gets.
 
     after is None for a topic that is missing and stays so. replication_factor: of a topic that is made, -1 for the brokers'
     default. settings: only those that change. topic_id: the topic's at the destination, None where brokers give none.
+    only_if_empty: whether it gets more partitions only because it holds no record.
     """
 
     topic: Name
@@ -52,6 +53,7 @@ class TopicChange:
     replication_factor: t.Annotated[int, Form(_factor)] | None = None
     settings: dict[str, SettingChange] = dataclasses.field(default_factory=dict)
     topic_id: str | None = None
+    only_if_empty: t.Annotated[bool, RARE] = False
 
     @property
     def is_new(self) -> bool:
@@ -70,10 +72,14 @@ class TopicChange:
 
 
 class AclChange(t.NamedTuple):
-    """What becomes of an ACL of the destination: ADD, REMOVE or EXTRA."""
+    """What becomes of an ACL of the destination: ADD, REMOVE or EXTRA.
+
+    only_selected: whether it is removed only because it covers no topic that the plan does not have.
+    """
 
     acl: Acl
     action: t.Annotated[str, one_of(ADD, REMOVE, EXTRA)]
+    only_selected: t.Annotated[bool, RARE] = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -67,12 +67,12 @@ def acl_changes(
     known = carried | narrowed | mirrored
     resources = {each[:3] for acl in carried for each in _wanted(acl, options)}
     others = set(survey.destination_topics) - set(topics)
-    extras = {acl for acl in destination - known if acl[:3] in resources or _covers(acl, topics)}
+    extras = {acl for acl in destination - known if acl[:3] in resources or covers(acl, topics)}
     stays = {"": extras}
     if options.remove_acls:
         denying = {acl for acl in extras if acl.permission == DENY}
         allowing = extras - denying
-        wide = {acl for acl in allowing if acl.name == EVERY or (acl[:3] not in resources and _covers(acl, others))}
+        wide = {acl for acl in allowing if acl.name == EVERY or (acl[:3] not in resources and covers(acl, others))}
         removed = allowing - wide
         only = lockout.only_acls(removed, (destination - removed) | wanted, survey.open_without_acls)
         stays = {
@@ -86,11 +86,15 @@ def acl_changes(
             notes.append(Note(NoteKind.ACL_DESTINATION_ONLY, text))
     stay = set().union(*stays.values())
     added = wanted - destination
-    if wider := sorted(acl for acl in added if acl.pattern == PREFIXED and _covers(acl, others)):
+    if wider := sorted(acl for acl in added if acl.pattern == PREFIXED and covers(acl, others)):
         text = f"These ACLs also cover topics that only the destination has: {acls_text(wider)}."
         notes.append(Note(NoteKind.ACL_COVERS_MORE, text))
     changes = [AclChange(acl, ADD) for acl in added]
-    changes += [AclChange(acl, EXTRA if acl in stay else REMOVE) for acl in extras]
+    changes += [AclChange(acl, EXTRA) for acl in extras & stay]
+    changes += [
+        AclChange(acl, REMOVE, only_selected=acl.pattern == PREFIXED and acl[:3] not in resources)
+        for acl in extras - stay
+    ]
     return tuple(sorted(changes)), tuple(dict.fromkeys(notes))
 
 
@@ -115,7 +119,7 @@ def _carried(
             carried.update(parts)
             if acl.permission == DENY and acl.pattern not in {part.pattern for part in parts}:  # not carried as a whole
                 denying += _renamed(acl, topics, mapping)
-            if acl.name in survey.later_names and not _covers(acl, topics):
+            if acl.name in survey.later_names and not covers(acl, topics):
                 early.append(acl)
         elif _is_about(acl, options):
             carried.add(acl)
@@ -185,7 +189,7 @@ def _denies(wider: Acl, acl: Acl) -> bool:
     )
 
 
-def _covers(acl: Acl, topics: t.Iterable[str]) -> bool:
+def covers(acl: Acl, topics: t.Iterable[str]) -> bool:
     """Whether the ACL, which is not on all topics, is about one of these."""
     if acl.resource != TOPIC or acl.name == EVERY:
         return False

@@ -28,7 +28,7 @@ from ..._model.topic_plan import ADD, REMOVE, SettingChange, TopicChange, TopicP
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
 from .. import topic_making
 from ..file_clusters import check_cluster, keeps_rollback, plan_again
-from . import copied, lockout, settings, survey, topic_decisions, trial
+from . import access, copied, lockout, settings, survey, topic_decisions, trial
 from .survey import TopicState
 
 Save = t.Callable[[PromotionReceipt], None]
@@ -82,6 +82,7 @@ def check_expected(
     left = [
         _left(destination, change, states.get(change.topic), receipt.topics.get(change.topic)) for change in plan.topics
     ]
+    _check_empty(destination, left)
     for topic, needed in copied.needed_by_copies(destination, left, states).items():
         change = next(each for each in left if each.topic == topic)
         raise _changed(destination, change, f"{', '.join(needed.settings)} must stay, because {needed.why}")
@@ -93,6 +94,7 @@ def check_expected(
     ]
     remaining = dataclasses.replace(plan, topics=tuple(left), acls=tuple(acls))
     _check_access(destination, remaining, acls_now, on_lockout)
+    _check_covered(destination, remaining)
     trial.check(destination, remaining)
     return remaining
 
@@ -110,6 +112,28 @@ def _check_access(destination: Connection, plan: TopicPlan, acls_now: frozenset[
             remedy=_AGAIN,
             kind=FailureKind.DESTINATION_CHANGED,
         )
+
+
+def _check_covered(destination: Connection, plan: TopicPlan) -> None:
+    """Raise Refused where an ACL to be removed covers a topic by now that the plan does not have."""
+    removed = [each.acl for each in plan.acls if each.action == REMOVE and each.only_selected]
+    others = set(topics.list_topics(destination)) - {change.topic for change in plan.topics} if removed else ()
+    if wider := sorted(acl for acl in removed if access.covers(acl, others)):
+        raise Refused(
+            f"ACLs would be removed that also cover a topic which the promotion was not planned with: {acls_text(wider)}",
+            cluster=str(destination),
+            why="the topic was created since then, or this user could not see it",
+            remedy=_AGAIN,
+            kind=FailureKind.DESTINATION_CHANGED,
+        )
+
+
+def _check_empty(destination: Connection, changes: t.Iterable[TopicChange]) -> None:
+    """Raise Refused where a topic has got records that was to grow because it had none."""
+    rests = {each.topic: each for each in changes if each.grows and each.only_if_empty}
+    counts = {name: each.before for name, each in rests.items() if each.before is not None}
+    if filled := sorted(counts.keys() - survey.empty_topics(destination, counts) if counts else ()):
+        raise _changed(destination, rests[filled[0]], "it was empty, and holds records")
 
 
 def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> PromotionReceipt:

@@ -157,8 +157,9 @@ def _existing(
     ]
     now = destination_state.configs
     changes = settings.setting_changes(wanted, now.own, now.hidden, options, source_state.configs.hidden)
+    rests = after > destination_state.partitions and options.on_fewer_partitions is not OnFewerPartitions.GROW
     its_id = destination_state.topic_id
-    return TopicChange(name, source, destination_state.partitions, after, None, changes, topic_id=its_id)
+    return TopicChange(name, source, destination_state.partitions, after, None, changes, its_id, rests)
 
 
 def _grows(

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import TopicUse
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import topic_receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import topic_plan, topic_receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
@@ -131,6 +131,7 @@ def clusters(monkeypatch):
     monkeypatch.setattr(trial, "check", lambda *_args: {})
     monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse())
     monkeypatch.setattr(promote.topics, "cluster_id", lambda connection: "S" if connection is SOURCE else "D")
+    monkeypatch.setattr(promote.topics, "list_topics", lambda connection: list(its(connection).topics))
     known_by_id(monkeypatch, lambda connection: "S" if connection is SOURCE else "D")
     monkeypatch.setattr(topic_making, "create_topics", destination.answer)
     monkeypatch.setattr(topic_making, "unlike_planned", lambda _connection, new: destination.unlike(new))
@@ -429,6 +430,55 @@ def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
     destination.topics = first
     run.apply(plan)
     assert destination.state() == PROMOTED
+
+
+def through_a_file(plan):
+    return topic_plan.from_json(topic_plan.to_json(plan), "topics")
+
+
+@pytest.mark.parametrize(
+    ("on_fewer", "is_refused"),
+    [
+        (OnFewerPartitions.GROW_EMPTY, True),
+        (OnFewerPartitions.GROW_EMPTY_OR_LEAVE, True),
+        (OnFewerPartitions.GROW, False),
+    ],
+)
+def test_a_topic_that_was_to_grow_because_it_was_empty_is_left_alone_once_it_holds_records(
+    clusters, monkeypatch, on_fewer, is_refused
+):
+    """Records with a key would go to other partitions than those that are there."""
+    _source, destination = clusters
+    monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse(empty=frozenset({"old"})))
+    run, options = Run(destination), dataclasses.replace(OPTIONS, on_fewer_partitions=on_fewer)
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), options).plan
+    monkeypatch.setattr(survey, "empty_topics", lambda *_asked: frozenset())
+    if is_refused:
+        with pytest.raises(Refused, match="topic old: .* when the promotion was planned: it was empty, and holds"):
+            run.apply(through_a_file(plan))
+        assert run.text is None and destination.topics["old"][0] == 1
+        monkeypatch.setattr(survey, "empty_topics", lambda _connection, counts: frozenset(counts))
+    run.apply(through_a_file(plan))
+    assert destination.topics["old"][0] == 3
+
+
+def test_an_acl_on_a_prefix_stays_where_a_topic_that_the_plan_does_not_know_needs_it_by_now(clusters):
+    source, destination = clusters
+    stale = acl("ol", "READ")._replace(pattern="PREFIXED")
+    destination.acls.add(stale)
+    run = Run(destination)
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), OPTIONS).plan
+    destination.topics["older"] = (1, {}, "id-9")
+    with pytest.raises(Refused, match=r"also cover a topic .* not planned with: ALLOW READ on TOPIC ol\*"):
+        run.apply(through_a_file(plan))
+    assert run.text is None and stale in destination.acls
+    # One that the source has on the same prefix says what that prefix is for.
+    source.acls.add(stale._replace(principal="User:app"))
+    source.topics["older"] = (1, {}, None)
+    follows = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old", "older")), Mapping(), OPTIONS).plan
+    destination.topics["oldest"] = (1, {}, "id-10")
+    run.apply(through_a_file(follows))
+    assert stale not in destination.acls
 
 
 @pytest.mark.parametrize("became", [None, (4, {}, "id-9")])
