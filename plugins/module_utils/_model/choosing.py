@@ -94,10 +94,12 @@ class Holder(t.NamedTuple):
     def check_matched(self, kind: str, patterns: t.Sequence[str], names: t.Collection[str], selected: Selected) -> None:
         """Raise InvalidInput if nothing is selected of the holder's names, if it has any. A group may have no topics."""
         if not selected.names and (names or kind == "group"):
-            option, option_of_patterns = option_name(f"{kind}s"), option_name(f"{kind}_patterns")
+            option = option_name(f"{kind}s")
+            option_of_patterns = option_name(f"{kind}_patterns" if patterns else f"exclude_{kind}_patterns")
+            how = f"matched by {option_of_patterns} {quoted_list(patterns)}" if patterns else "selected"
             left_out = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".")
             raise InvalidInput(
-                f"no {kind} {self.place} is matched by {option_of_patterns} {quoted_list(patterns)}",
+                f"no {kind} {self.place} is {how}",
                 cluster=self.cluster,
                 why=self.why
                 or left_out

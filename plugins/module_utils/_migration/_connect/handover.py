@@ -132,11 +132,13 @@ def take_back(
     """
     selection.check_words()
     topics_known = {entry.partition.topic for entry in receipt.entries}
-    Holder("in the receipt").check_named("topic", selection.topics, topics_known)
+    holder = Holder("in the receipt")
+    holder.check_named("topic", selection.topics, topics_known)
     # What is in the receipt was handed over on purpose: only the user's own patterns leave something out.
     chosen = dataclasses.replace(
         selection, exclude_topic_patterns=selection.exclude_topic_patterns or ()
     ).select_topics(topics_known)
+    holder.check_matched("topic", selection.topic_patterns, topics_known, chosen)
     notes = [*store.check()]
     stored = store.read()
     concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in chosen.names}
@@ -184,6 +186,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
     chosen = task.selection.select_topics(known)
     holder = Holder("among those of which a position is known", str(task.replicator.connection))
     holder.check_named("topic", task.selection.topics, known)
+    holder.check_matched("topic", task.selection.topic_patterns, known, chosen)
     notes += excluded(topics=chosen.left_out)
     notes += task.selection.unused("topics", known, holder.place)
     counts = topics.partition_counts(task.source, set(chosen.names))

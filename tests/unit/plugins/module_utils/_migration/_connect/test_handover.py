@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
     ConnectReceipt,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -378,6 +378,16 @@ def test_only_selected_topics_are_handed_over(run):
     assert set(done.after) == {FIRST, OTHER}
     said = "Left out by exclude_topic_patterns: heartbeats (called like MirrorMaker 2's). To take them, name them in topics."
     assert done.notes[0] == Note(NoteKind.EXCLUDED, said)
+
+
+def test_a_hand_over_of_nothing_is_refused(run):
+    """It succeeded with 0 positions, and MirrorMaker 2 copied everything again."""
+    its = run({FIRST: 50})
+    why = r"destination d:1: no topic among those of which a position is known is matched by topic_patterns \['order'\]"
+    for check in (True, False):
+        with pytest.raises(InvalidInput, match=why):
+            its.hand_over(check=check, selection=Selection(topic_patterns=("order",)))
+    assert its.saved == 0
 
 
 def test_a_receipt_of_another_store_is_refused(run, monkeypatch):

@@ -12,7 +12,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
     ConnectEntry,
     ConnectReceipt,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -46,7 +47,7 @@ class Stored:
         (Selection(topics=("orders",)), {ORDERS: 4}),
         (Selection(topics=("heartbeats",)), {PINGS: 3}),
         (Selection(topic_patterns=("ord.*",)), {ORDERS: 4}),
-        (Selection(exclude_topic_patterns=("ord.*",)), {}),
+        (Selection(exclude_topic_patterns=("hear.*",)), {ORDERS: 4}),
     ],
     ids=str,
 )
@@ -66,3 +67,22 @@ def test_only_the_selected_topics_are_restored(selection, restored):
 def test_a_topic_that_was_not_handed_over_is_refused():
     with pytest.raises(NotFound, match=r"topic order is not in the receipt: there .*did you mean orders\?"):
         take_back(Stored(), RECEIPT, Selection(topics=("order",)), OnMisplaced.FAIL, None)
+
+
+@pytest.mark.parametrize(
+    ("selection", "why"),
+    [
+        (
+            Selection(topic_patterns=("order",)),
+            r"no topic in the receipt is matched by topic_patterns \['order'\]: a pat",
+        ),
+        (
+            Selection(exclude_topic_patterns=("ord.*",)),
+            "no topic in the receipt is selected: Left out by exclude_topic_p",
+        ),
+    ],
+)
+def test_a_rollback_of_nothing_is_refused(selection, why):
+    with pytest.raises(InvalidInput, match=why) as refused:
+        take_back(Stored(), RECEIPT, selection, OnMisplaced.FAIL, None)
+    assert refused.value.kind is FailureKind.NOTHING_SELECTED
