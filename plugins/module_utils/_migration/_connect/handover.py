@@ -87,7 +87,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     check_stopped(replicator.connection, replicator.worker_groups)
     offsets = _chosen(task, stopped_at(task.source, replicator, task.selection, notes), notes)
     stored = store.read()
-    notes += stored.notes
+    notes += [*stored.notes, *_without_position(task.source, offsets, stored.offsets)]
     _check_misplaced(stored, task.on_misplaced)
     before = {partition: stored.offsets.get(partition) for partition in offsets}
     known, receipt = receipt, receipt.confirmed(stored.offsets)
@@ -189,14 +189,20 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
     holder.check_matched("topic", task.selection.topic_patterns, known, chosen)
     notes += excluded(topics=chosen.left_out)
     notes += task.selection.unused("topics", known, holder.place)
-    counts = topics.partition_counts(task.source, set(chosen.names))
-    if unknown := sorted(set(every_partition(counts)) - offsets.keys()):
-        text = (
-            f"No position is known of {partitions_text(unknown)}: MirrorMaker 2 copies them from their start, and again what "
-            "is copied of them already."
-        )
-        notes.append(Note(NoteKind.POSITION_MISSING, text))
     return {partition: offset for partition, offset in sorted(offsets.items()) if partition.topic in chosen.names}
+
+
+def _without_position(source: Connection, offsets: Offsets, stored: Offsets) -> list[Note]:
+    """A note of the partitions that are copied from their start: they hold records, and no position is known or stored."""
+    counts = topics.partition_counts(source, {partition.topic for partition in offsets})
+    unknown = set(every_partition(counts)) - offsets.keys() - stored.keys()
+    bounds = positions.partition_bounds(source, unknown) if unknown else {}
+    filled = sorted(partition for partition, log in bounds.items() if log.high_watermark > log.log_start)
+    text = (
+        f"No position is known of {partitions_text(filled)}: MirrorMaker 2 copies them from their start, and again what "
+        "is copied of them already."
+    )
+    return [Note(NoteKind.POSITION_MISSING, text)] if filled else []
 
 
 def _after(

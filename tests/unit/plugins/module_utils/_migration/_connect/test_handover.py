@@ -404,3 +404,18 @@ def test_partitions_without_a_position_are_named(run):
     its = run({FIRST: 50, OTHER: 50, TopicPartition("parcels", 1): 50})
     (note,) = its.hand_over().notes
     assert note.kind is NoteKind.POSITION_MISSING and note.text.startswith("No position is known of orders-1: ")
+
+
+def test_partitions_that_are_not_copied_again_are_not_named(run, monkeypatch):
+    """The connector goes on where it is, as in a repeated run, and there is nothing to copy of a partition without records."""
+    its = run({FIRST: 50, OTHER: 50, TopicPartition("parcels", 1): 50})
+    its.hand_over()
+    its.store.offsets[SECOND] = 70  # MirrorMaker 2 has copied it since
+    assert its.hand_over().notes == ()
+    del its.store.offsets[SECOND]
+    logs = {SECOND: handover.positions.Bounds(END, END, END)}
+    held = handover.positions.Bounds(LOG_START, END, END)
+    monkeypatch.setattr(
+        handover.positions, "partition_bounds", lambda _cluster, places: {each: logs.get(each, held) for each in places}
+    )
+    assert its.hand_over().notes == ()
