@@ -7,6 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from .._control import configs, deletion, positions, topics
+from .._control.positions import Bounds
 from .._model.connection import Connection
 from .._model.errors import NotFound, Refused
 from .._model.failure_kinds import FailureKind
@@ -15,7 +16,7 @@ from .._records.scanning import Range
 from .._records.tables import NewRecord, StoredRecord, read_records, write_records
 
 # Brokers delete records of topics only that may be deleted by age or size as well: no age and no size is reached then.
-_WHILE_RECORDS_ARE_DELETED = {"cleanup.policy": "compact,delete", "retention.ms": "-1", "retention.bytes": "-1"}
+WHILE_RECORDS_ARE_DELETED = {"cleanup.policy": "compact,delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
 def check_policy(connection: Connection, topic: str, why: str, remedy: str) -> None:
@@ -56,16 +57,12 @@ def last_records(connection: Connection, topic: str, committed: bool) -> list[St
     return sorted(last.values(), key=lambda record: record[:2])
 
 
-def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple[TopicPartition, bytes]]) -> None:
-    """Remove keys from partitions of a compacted topic for good. Nobody may write to it meanwhile.
+def settled_bounds(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, Bounds]:
+    """The bounds of partitions of which keys are removed.
 
-    A tombstone is not enough for a key that is in another partition, too: whoever reads the topic as one table may read the
-    tombstone last, and forgets the key. So the other records of the partition are written again, and what is before them
-    is deleted. Killed in between, the topic has lost nothing, but may be left with a cleanup.policy of compact,delete.
     Raises Refused while a transaction is open: what is committed after its first record is not read, and would be deleted.
     """
-    concerned = {partition for partition, _key in unwanted}
-    bounds = positions.partition_bounds(connection, concerned)
+    bounds = positions.partition_bounds(connection, partitions)
     for partition, log in bounds.items():
         if log.end < log.high_watermark:
             raise Refused(
@@ -75,6 +72,19 @@ def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple
                 remedy="wait until its transaction.timeout.ms is over, or stop the worker that writes it, and run again",
                 kind=FailureKind.POSITIONS_UNCLEAR,
             )
+    return bounds
+
+
+def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple[TopicPartition, bytes]]) -> None:
+    """Remove keys from partitions of a compacted topic for good. Nobody may write to it meanwhile.
+
+    A tombstone is not enough for a key that is in another partition, too: whoever reads the topic as one table may read the
+    tombstone last, and forgets the key. So the other records of the partition are written again, and what is before them
+    is deleted. Killed in between, the topic has lost nothing, but may be left with a cleanup.policy of compact,delete.
+    Raises as settled_bounds().
+    """
+    concerned = {partition for partition, _key in unwanted}
+    bounds = settled_bounds(connection, concerned)
     kept = [
         NewRecord(record.partition, record.key, record.value)
         for record in last_records(connection, topic, committed=True)
@@ -82,8 +92,8 @@ def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple
     ]
     write_records(connection, kept)
     own = configs.topic_configs(connection, [topic])[topic].own
-    configs.alter_topic_configs(connection, {topic: _WHILE_RECORDS_ARE_DELETED})
+    configs.alter_topic_configs(connection, {topic: WHILE_RECORDS_ARE_DELETED})
     try:
         deletion.delete_records(connection, {partition: log.high_watermark for partition, log in bounds.items()})
     finally:
-        configs.alter_topic_configs(connection, {topic: {name: own.get(name) for name in _WHILE_RECORDS_ARE_DELETED}})
+        configs.alter_topic_configs(connection, {topic: {name: own.get(name) for name in WHILE_RECORDS_ARE_DELETED}})

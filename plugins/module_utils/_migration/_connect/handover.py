@@ -88,7 +88,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     offsets = _chosen(task, stopped_at(task.source, replicator, task.selection, notes), notes)
     stored = store.read()
     notes += [*stored.notes, *_without_position(task.source, offsets, stored.offsets)]
-    _check_misplaced(stored, task.on_misplaced)
+    _check_misplaced(store, stored, task.on_misplaced)
     before = {partition: stored.offsets.get(partition) for partition in offsets}
     known, receipt = receipt, receipt.confirmed(stored.offsets)
     after = _after(task.on_rewind, offsets, stored.offsets, receipt)
@@ -109,8 +109,8 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     return done
 
 
-def _check_misplaced(stored: StoredOffsets, on_misplaced: OnMisplaced) -> None:
-    """Raise Refused where keys mislead the connector, and must not be removed."""
+def _check_misplaced(store: Store, stored: StoredOffsets, on_misplaced: OnMisplaced) -> None:
+    """Raise where keys mislead the connector, and must not be removed, or cannot be."""
     if stored.misplaced and on_misplaced is OnMisplaced.FAIL:
         partition, key = stored.misplaced[0]
         raise Refused(
@@ -121,6 +121,8 @@ def _check_misplaced(stored: StoredOffsets, on_misplaced: OnMisplaced) -> None:
             remedy=f"set {option_name('on_misplaced')} to remove",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
+    if stored.misplaced:
+        store.check_removal(stored.misplaced)
 
 
 def take_back(
@@ -158,7 +160,7 @@ def take_back(
     changes = {partition: offset for partition, offset in after.items() if before[partition] != offset}
     misplaced = stored.misplaced if changes else ()
     if changes:
-        _check_misplaced(stored, on_misplaced)
+        _check_misplaced(store, stored, on_misplaced)
     cleared = receipt.merged(
         entry._replace(written=None, after=entry.before) for entry in concerned.values() if entry.written is not None
     )

@@ -17,6 +17,7 @@ from ..._model.visible_text import names_text
 from .. import quiet
 
 Changes: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
+Misplaced: t.TypeAlias = "t.Sequence[tuple[TopicPartition, bytes]]"
 
 
 class StoredOffsets(t.NamedTuple):
@@ -48,7 +49,10 @@ class Store(t.Protocol):
     def read(self) -> StoredOffsets:
         """What is stored now."""
 
-    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
+    def check_removal(self, misplaced: Misplaced) -> None:
+        """Raise where the user may not remove these keys, or they cannot be removed now."""
+
+    def write(self, changes: Changes, misplaced: Misplaced) -> None:
         """Remove what is misplaced, and store these offsets, None for none."""
 
 

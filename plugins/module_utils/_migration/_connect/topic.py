@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import typing as t
 
-from ..._control import storage, topics
+from ..._control import storage, topic_changes, topics
 from ..._control.kafka_library import murmur2
 from ..._control.permissions import missing_topic_acls
 from ..._control.topic_changes import create_topics
@@ -21,8 +20,8 @@ from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
 from ..._records.tables import NewRecord, write_records
 from .. import topic_making
-from ..compacted import check_policy, last_records, remove_keys
-from .stores import Changes, StoredOffsets, check_stopped, may_run
+from ..compacted import WHILE_RECORDS_ARE_DELETED, check_policy, last_records, remove_keys, settled_bounds
+from .stores import Changes, Misplaced, StoredOffsets, check_stopped, may_run
 
 _PARTITIONS = 25  # offset.storage.partitions of Connect
 _REPLICAS = 3
@@ -77,7 +76,15 @@ class TopicStore:
             )
         return stored
 
-    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
+    def check_removal(self, misplaced: Misplaced) -> None:
+        """To remove keys, records are deleted, and the topic has other settings meanwhile."""
+        objections = topic_making.ChangeObjections(missing_topic_acls(self.connection, "DELETE", [self.topic]))
+        refusals = topic_changes.try_settings(self.connection, {self.topic: WHILE_RECORDS_ARE_DELETED})
+        objections.add(refusals, "ALTER_CONFIGS", "its settings cannot be changed for a moment")
+        objections.check(self.connection, "let the brokers take these settings of the topic")
+        settled_bounds(self.connection, {partition for partition, _key in misplaced})
+
+    def write(self, changes: Changes, misplaced: Misplaced) -> None:
         """Plainly: what an aborted transaction holds would count."""
         if not self._exists():
             create_topics(self.connection, self._new_topic())

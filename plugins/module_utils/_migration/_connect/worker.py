@@ -16,7 +16,7 @@ from ..._model.notes import Note
 from ..._model.option_names import option_name
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
-from .stores import Changes, StoredOffsets
+from .stores import Changes, Misplaced, StoredOffsets
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
 _POLICIES = {"identity": f"{_PACKAGE}IdentityReplicationPolicy", "default": f"{_PACKAGE}DefaultReplicationPolicy"}
@@ -61,7 +61,10 @@ class RestStore:
                 offsets[source_partition] = last
         return StoredOffsets(offsets)
 
-    def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:  # noqa: ARG002
+    def check_removal(self, misplaced: Misplaced) -> None:
+        """Nothing to check: Connect writes the keys itself, so none is misplaced."""
+
+    def write(self, changes: Changes, misplaced: Misplaced) -> None:  # noqa: ARG002
         """Connect writes the keys itself, so none is misplaced."""
         rows = [
             ({"cluster": self.source_alias, **partition._asdict()}, None if offset is None else {"offset": offset})

@@ -22,7 +22,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
     ConnectReceipt,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    InvalidInput,
+    NotAuthorized,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -42,6 +47,7 @@ class Stored:
     offsets: Offsets
     misplaced: tuple[tuple[TopicPartition, bytes], ...] = ()
     breaks: bool = False
+    may_not_remove: bool = False
     connector: str = "MirrorSourceConnector"
     source_alias: str = "src"
 
@@ -53,6 +59,11 @@ class Stored:
 
     def die(self, *_given: object) -> None:
         raise BrokerError("gone")
+
+    def check_removal(self, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
+        assert misplaced
+        if self.may_not_remove:
+            raise NotAuthorized("needs ACL TOPIC DELETE on mm2-offsets.src.internal")
 
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
         if self.breaks:
@@ -367,6 +378,20 @@ def test_a_rollback_refuses_keys_that_mislead_before_it_writes_or_removes_them(r
     assert (its.store.offsets, its.store.misplaced) == ({FIRST: 40}, ())
     its.store.misplaced = misplaced  # nothing is written any more
     assert its.take_back().misplaced == ()
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_keys_that_cannot_be_removed_are_told_before_anything_is_written(run, check):
+    """The receipt said that positions were written, and the records were written again, before the ACL was missing."""
+    its = run({FIRST: 50}, {FIRST: 40})
+    its.hand_over()
+    receipt, saved = its.receipt, its.saved
+    its.replicator[FIRST] = 60
+    its.store.misplaced, its.store.may_not_remove = ((TopicPartition("mm2-offsets.src.internal", 3), b"key"),), True
+    for attempt in (its.hand_over, its.take_back):
+        with pytest.raises(NotAuthorized, match="needs ACL TOPIC DELETE"):
+            attempt(check=check, on_misplaced=OnMisplaced.REMOVE)
+    assert (its.store.offsets, its.receipt, its.saved) == ({FIRST: 50}, receipt, saved)
 
 
 def test_only_selected_topics_are_handed_over(run):

@@ -7,9 +7,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import compacted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 DENIED = Refusal("TOPIC_AUTHORIZATION_FAILED", "denied")
 
@@ -36,3 +38,26 @@ def test_what_is_not_allowed_is_told_before_anything_is_written(monkeypatch, cou
         return
     with pytest.raises(NotAuthorized, match=f"needs ACL {needed}"):
         store.check()
+
+
+@pytest.mark.parametrize(
+    ("missing", "refusals", "error", "why"),
+    [
+        (
+            ["TOPIC DELETE on offsets"],
+            {"offsets": DENIED},
+            NotAuthorized,
+            "DELETE on offsets; TOPIC ALTER_CONFIGS on off",
+        ),
+        ([], {"offsets": Refusal("POLICY_VIOLATION", "only compact")}, Refused, "changed for a moment: only compact"),
+        ([], {}, Refused, "offsets, partition 3: a transaction is open from offset 4 on"),
+    ],
+)
+def test_what_keeps_keys_from_being_removed_is_told_beforehand(monkeypatch, missing, refusals, error, why):
+    monkeypatch.setattr(topic, "missing_topic_acls", lambda *_given: missing)
+    monkeypatch.setattr(topic.topic_changes, "try_settings", lambda _connection, _wanted: refusals)
+    bounds = compacted.Bounds(0, 4, 9)
+    monkeypatch.setattr(compacted.positions, "partition_bounds", lambda _at, places: dict.fromkeys(places, bounds))
+    store = topic.TopicStore(Connection("cloud", ("d:1",)), "offsets", "workers", "mirror", "src")
+    with pytest.raises(error, match=why):
+        store.check_removal([(TopicPartition("offsets", 3), b"key")])
