@@ -21,7 +21,7 @@ from ..._model.selection import Selection
 from ..._model.visible_text import names_text, shortened
 from ..._records.tables import StoredRecord
 from ..compacted import last_records
-from .stores import may_run
+from .stores import check_agreed, may_run
 
 Offsets = dict[TopicPartition, int]
 
@@ -94,12 +94,31 @@ def stopped_at(source: Connection, replicator: Replicator, selection: Selection,
 def stored_by(connection: Connection, topic: str, connector: str) -> tuple[Offsets, int]:
     """What a connector of this name has stored, and how many keys are of no connector.
 
-    Raises Refused for a record of its that tells no position plainly.
+    Raises Refused for a record of its that tells no position plainly, and where transactions leave its positions open.
     """
+    offsets, unknown, others = _read(connection, topic, connector, committed=True)
+    is_same = _read(connection, topic, connector, committed=False)[0] == offsets
+    remedy = (
+        "wait until the transactions have ended, and run again; or take the position of the group (position: group)"
+    )
+    check_agreed(is_same, connection, topic, remedy)
+    if not offsets:
+        raise NotFound(
+            f"no position of {connector} is there",
+            cluster=str(connection),
+            topic=topic,
+            why=f"it holds those of {names_text(sorted(others)) or 'no connector'}",
+            remedy="correct the connector's name or the topic",
+        )
+    return offsets, unknown
+
+
+def _read(connection: Connection, topic: str, connector: str, committed: bool) -> tuple[Offsets, int, set[str]]:
+    """The same as the topic's committed records tell it, or all of them; and the other connectors that have stored anything."""
     stored_at: dict[TopicPartition, list[tuple[StoredRecord, int]]] = collections.defaultdict(list)
     others: set[str] = set()
     unknown = 0
-    for record in last_records(connection, topic, committed=True):
+    for record in last_records(connection, topic, committed=committed):
         if record.value is None:
             continue
         key = _key(connection, record, connector)
@@ -126,16 +145,7 @@ def stored_by(connection: Connection, topic: str, connector: str) -> tuple[Offse
                 remedy="write a tombstone for the wrong key, or take the position of its group (position: group)",
                 kind=FailureKind.POSITIONS_UNCLEAR,
             )
-    if not stored_at:
-        holds = f"it holds those of {names_text(sorted(others))}" if others else "it holds those of no connector"
-        raise NotFound(
-            f"no position of {connector} is there",
-            cluster=str(connection),
-            topic=topic,
-            why=holds,
-            remedy="correct the connector's name or the topic",
-        )
-    return {partition: candidates[0][1] for partition, candidates in stored_at.items()}, unknown
+    return {partition: candidates[0][1] for partition, candidates in stored_at.items()}, unknown, others
 
 
 def consumed_by(source: Connection, group: str) -> Offsets:

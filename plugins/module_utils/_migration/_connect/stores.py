@@ -8,7 +8,7 @@ import typing as t
 
 from ..._control import groups
 from ..._model.connection import Connection
-from ..._model.errors import BrokerError, GroupBusy
+from ..._model.errors import BrokerError, GroupBusy, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.idle import members_problem
 from ..._model.notes import Note, NoteKind
@@ -98,3 +98,19 @@ def check_read_back(store: Store, changes: Changes) -> dict[TopicPartition, int]
         holding, key = stored.misplaced[0]
         raise BrokerError(f"{holding} holds the key {key!r}, which belongs in another partition", cluster=str(store))
     return stored.offsets
+
+
+def check_agreed(agrees: bool, connection: Connection, topic: str, remedy: str) -> None:
+    """Raise Refused unless all records of a topic and its committed ones tell the same of a connector.
+
+    Connect reads what was aborted, too, unless it copies exactly once, and what follows the first record of an open
+    transaction is not read as committed.
+    """
+    if not agrees:
+        raise Refused(
+            "aborted or open transactions have left other positions than committed ones",
+            cluster=str(connection),
+            topic=topic,
+            remedy=remedy,
+            kind=FailureKind.POSITIONS_UNCLEAR,
+        )

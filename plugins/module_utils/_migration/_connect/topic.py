@@ -13,15 +13,14 @@ from ..._control.permissions import missing_topic_acls
 from ..._control.topic_changes import create_topics
 from ..._model import connect_offsets
 from ..._model.connection import Connection
-from ..._model.errors import DamagedRecord, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import DamagedRecord
 from ..._model.new_topics import NewTopic
 from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
 from ..._records.tables import NewRecord, write_records
 from .. import topic_making
 from ..compacted import WHILE_RECORDS_ARE_DELETED, check_policy, last_records, remove_keys, settled_bounds
-from .stores import Changes, Misplaced, StoredOffsets, check_stopped, may_run
+from .stores import Changes, Misplaced, StoredOffsets, check_agreed, check_stopped, may_run
 
 _PARTITIONS = 25  # offset.storage.partitions of Connect
 _REPLICAS = 3
@@ -62,18 +61,12 @@ class TopicStore:
         return may_run(self.connection, self.connector)
 
     def read(self) -> StoredOffsets:
-        """Connect reads what was aborted too, unless it copies exactly once: both views must agree."""
+        """All records and committed ones alike must tell it: see check_agreed()."""
         if not self._exists():
             return StoredOffsets({}, notes=self._doubts())
-        stored, of_committed = self._read(committed=False), self._read(committed=True)
-        if stored != of_committed:
-            raise Refused(
-                "aborted or open transactions have left other positions than committed ones",
-                cluster=str(self.connection),
-                topic=self.topic,
-                remedy="start and stop MirrorMaker 2 once, or write the positions again without a transaction",
-                kind=FailureKind.POSITIONS_UNCLEAR,
-            )
+        remedy = "start and stop MirrorMaker 2 once, or write the positions again without a transaction"
+        stored = self._read(committed=True)
+        check_agreed(self._read(committed=False) == stored, self.connection, self.topic, remedy)
         return stored
 
     def check_removal(self, misplaced: Misplaced) -> None:

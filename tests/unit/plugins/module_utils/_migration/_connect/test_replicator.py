@@ -90,6 +90,19 @@ def test_a_connector_that_is_not_there_is_told_from_those_that_are(stored):
         )
 
 
+def test_a_position_that_an_open_transaction_hides_is_refused_and_those_of_others_are_not(monkeypatch):
+    """A consumer that reads what is committed would see an older position, and the records since then would be recopied."""
+    record = next(stored_record(each) for each in recorded() if each.row["note"] == "plain")
+    other = next(stored_record(each) for each in recorded() if each.row["role"] == "other-connector")
+    later = record._replace(offset=record.offset + 9, value=b'{"offset":99999}')
+    seen = {True: [record], False: [record, other]}
+    monkeypatch.setattr(replicator, "last_records", lambda *_asked, committed: seen[committed])
+    assert len(replicator.stored_by(CLUSTER, "connect-offsets", "replicator")[0]) == 1
+    seen[False] = [later]
+    with pytest.raises(Refused, match=r"connect-offsets: aborted or open transactions .* Wait until .*, and run again"):
+        replicator.stored_by(CLUSTER, "connect-offsets", "replicator")
+
+
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., tuple[replicator.Offsets, list[Note]]]:
     """``stopped(stored, group, selection)``: the positions of a replicator with these, and the notes."""
