@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import typing as t
 
 from ..._control import groups
 from ..._model import connect_offsets
@@ -42,14 +43,26 @@ class Replicator:
     worker_groups: tuple[str, ...] = ()
 
 
+class Consumed(t.NamedTuple):
+    """offsets: of the last record that a group has consumed, where it has consumed any.
+
+    has_seen_members: whether the tool's consumers become members, as MirrorMaker 1's. Replicator's only commit: while it runs,
+    its group looks the same.
+    """
+
+    offsets: Offsets
+    has_seen_members: bool
+
+
 def stopped_at(source: Connection, replicator: Replicator, selection: Selection, notes: list[Note]) -> Offsets:
     """The last record that was copied, by the source's partition, whatever its topic; notes gets what the user should know.
 
     Raises NotFound, or Refused where stored and group tell different things of the selected topics or a record is damaged.
     """
-    if replicator.position != "group" and not replicator.worker_groups:
+    consumed = consumed_by(source, replicator.group) if replicator.position != "stored" else Consumed({}, False)
+    of_group = consumed.offsets
+    if not replicator.worker_groups and not (replicator.position == "group" and consumed.has_seen_members):
         notes += may_run(replicator.connection, replicator.connector)
-    of_group = consumed_by(source, replicator.group) if replicator.position != "stored" else {}
     if replicator.position == "group":
         if not of_group:
             raise NotFound(
@@ -148,10 +161,11 @@ def _read(connection: Connection, topic: str, connector: str, committed: bool) -
     return {partition: candidates[0][1] for partition, candidates in stored_at.items()}, unknown, others
 
 
-def consumed_by(source: Connection, group: str) -> Offsets:
-    """The last record that a replication tool's group at the source has consumed, where it has consumed any."""
-    offsets = groups.read_settled_groups(source, [group])[group].offsets
-    return {partition: commit.offset - 1 for partition, commit in offsets.items() if commit.offset > 0}
+def consumed_by(source: Connection, group: str) -> Consumed:
+    """What a replication tool's group at the source has consumed."""
+    reading = groups.read_settled_groups(source, [group])[group]
+    offsets = {partition: commit.offset - 1 for partition, commit in reading.offsets.items() if commit.offset > 0}
+    return Consumed(offsets, bool(reading.protocol_type))
 
 
 def _key(connection: Connection, record: StoredRecord, connector: str) -> ConnectorKey | None:

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import replicator, stores
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -112,10 +113,13 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., tuple[replicator
         group: replicator.Offsets,
         selection: Selection = EVERYTHING,
         position: str = "agree",
+        protocol_type: str = "",
     ) -> tuple[replicator.Offsets, list[Note]]:
         monkeypatch.setattr(replicator, "may_run", lambda *_whom: (Note(NoteKind.CONNECTOR_MAY_RUN, "look"),))
         monkeypatch.setattr(replicator, "stored_by", lambda *_asked: (stored, 0))
-        monkeypatch.setattr(replicator, "consumed_by", lambda *_asked: group)
+        commits = {partition: CommittedOffset(last + 1) for partition, last in group.items()}
+        reading = GroupReading("replicator", True, "Empty", "classic", protocol_type, commits)
+        monkeypatch.setattr(replicator.groups, "read_settled_groups", lambda *_asked: {"replicator": reading})
         notes: list[Note] = []
         its = replicator.Replicator(CLUSTER, "connect-offsets", "replicator", "replicator", position)
         return replicator.stopped_at(CLUSTER, its, selection, notes), notes
@@ -144,8 +148,12 @@ def test_a_stored_position_is_noted_that_the_group_has_committed_nothing_for(sto
     assert notes[1].text.startswith("Group replicator has committed nothing on pay-0, so")
 
 
-def test_nobody_is_told_to_stop_a_connector_whose_position_is_not_asked_for(stopped):
-    assert stopped({}, {ORDERS: 5}, position="group") == ({ORDERS: 5}, [])
+@pytest.mark.parametrize(("protocol_type", "is_told"), [("", True), ("consumer", False)])
+def test_a_replicator_that_runs_is_told_whose_group_has_no_members_either_way(stopped, protocol_type, is_told):
+    """MirrorMaker 1's consumers are members, and Connect's workers are no matter of theirs."""
+    offsets, notes = stopped({}, {ORDERS: 5}, position="group", protocol_type=protocol_type)
+    assert offsets == {ORDERS: 5}
+    assert [note.kind for note in notes] == [NoteKind.CONNECTOR_MAY_RUN] * is_told
 
 
 def test_a_group_that_the_user_may_not_describe_does_not_end_a_hand_over(monkeypatch):
