@@ -206,6 +206,8 @@ from ..module_utils._model.replication_policy import ReplicationPolicy
 from ..module_utils._module import files, options, results
 from ..module_utils._module.frame import Module
 
+_SAME_NAME = "${topic}"  # the topic.rename.format with which Replicator keeps the names of topics
+
 
 def connect_offsets(module: Module) -> dict[str, t.Any]:
     params = module.params
@@ -266,12 +268,18 @@ def _lines(offsets: t.Mapping[t.Any, int | None]) -> list[str]:
 def _policy(params: dict[str, t.Any]) -> ReplicationPolicy:
     policy = options.replication_policy(params, "source_alias")
     form = (params["replicator"] or {}).get("topic_rename_format")
-    made = policy.topic("${topic}")
+    made = policy.topic(_SAME_NAME)
     if form not in (None, made):
+        remedies = [
+            f"set topic_rename_format of {option_name('replicator')} to Replicator's own topic.rename.format",
+            f"correct {option_name('replication_policy')}",
+        ]
+        if form != _SAME_NAME:  # the default, which the user need not have meant
+            remedies.reverse()
         raise InvalidInput(
             f"Replicator calls topics {form}, and MirrorMaker 2 with this {option_name('replication_policy')} {made}",
-            remedy=f"correct {option_name('replication_policy')}; "
-            "what is neither ${topic} nor <alias><separator>${topic} cannot be continued",
+            remedy=f"{', or '.join(remedies)}; "
+            f"what is neither {_SAME_NAME} nor <alias><separator>{_SAME_NAME} cannot be continued",
         )
     return policy
 
@@ -314,7 +322,7 @@ def main() -> None:
         "cluster": options.choices("source", "destination", default="destination"),
         "group": {"type": "str"},
         "position": options.choices("agree", "stored", "group", default="agree"),
-        "topic_rename_format": {"type": "str", "default": "${topic}"},
+        "topic_rename_format": {"type": "str", "default": _SAME_NAME},
         "worker_groups": {"type": "list", "elements": "str", "default": []},
     }
     spec = {

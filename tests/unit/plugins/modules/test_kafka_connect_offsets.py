@@ -75,7 +75,14 @@ def test_the_method_chooses_the_store(hand_over, monkeypatch):
     [
         ({"method": "rest", "rest": {"url": "http://127.0.0.1:1"}, "worker_group": "w"}, "are for method topic"),
         ({"offsets_topic": "connect-offsets"}, "Set worker_group to the group.id of these workers"),
-        ({"replicator": {"topic_rename_format": "${topic}.copy"}}, "Correct replication_policy"),
+        (
+            {"replicator": {"topic_rename_format": "${topic}.copy"}},
+            "Correct replication_policy, or set topic_rename_format of replicator to",
+        ),
+        (
+            {"replication_policy": {"source_alias": "src", "name": "default"}},
+            "Set topic_rename_format of replicator to Replicator's own topic.rename.format, or correct replication_policy",
+        ),
         ({"state": "rolled_back"}, "r.json"),
     ],
 )
