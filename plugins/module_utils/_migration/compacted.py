@@ -19,9 +19,14 @@ from .._records.tables import NewRecord, StoredRecord, read_records, write_recor
 WHILE_RECORDS_ARE_DELETED = {"cleanup.policy": "compact,delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
+def cleanup_policy(connection: Connection, topic: str) -> str | None:
+    """The topic's cleanup.policy; None where brokers do not tell it."""
+    return configs.topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
+
+
 def check_policy(connection: Connection, topic: str, why: str, remedy: str) -> None:
     """Raise Refused for a topic that does not keep each key's last record for ever, as Kafka Connect's do."""
-    policy = configs.topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
+    policy = cleanup_policy(connection, topic)
     if policy != "compact":
         what = f"cleanup.policy is {policy}, and {why}"
         raise Refused(

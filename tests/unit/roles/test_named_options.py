@@ -24,6 +24,7 @@ NEVER_SHOWN = {
     "its tasks do not set the option that the message is about": """
         _migration._planning.identical.identical _migration._planning.resets._check_rules
         _migration._planning.checkpoints._notes _migration._planning.checkpoints._selected
+        _migration._planning.checkpoints.plan_from_checkpoints
         _migration._planning.mirror_index._without_syncs
         _migration._planning.mirror_index.without_checkpoints
         _migration._promotion.access._for_principal _migration._promotion.access._of_topics

@@ -10,6 +10,8 @@ from ..._control import clusters, positions
 from ..._control.positions import Bounds
 from ..._model.choosing import Holder
 from ..._model.connection import Connection
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset
 from ..._model.grouping import values_by_key
 from ..._model.mapping import Mapping
@@ -30,7 +32,7 @@ from ..._model.visible_text import names_text
 from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected
-from .mirror_index import highest_checkpoint, read_checkpoints, read_offset_syncs, without_checkpoints
+from .mirror_index import forgetful, highest_checkpoint, read_checkpoints, read_offset_syncs, without_checkpoints
 from .strategy import Translation, lost_notes
 
 _UNKNOWN = ""  # the source's id, which nobody can be asked for
@@ -48,13 +50,25 @@ def plan_from_checkpoints(
     """The plan of these groups, where their checkpoints say.
 
     on_uncommitted: what to do for partitions of a topic of which the group has checkpoints of others only.
-    Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
+    Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none, Refused where one may be
+    missing and the group would skip records.
     """
     selection.check()
-    checkpoints = read_checkpoints(destination, policy.checkpoints.name)
+    unread: list[Note] = []
+    checkpoints = read_checkpoints(destination, policy.checkpoints.name, unread)
     if checkpoints is None:
         raise without_checkpoints(destination, policy.checkpoints.name)
-    chosen, left_out, lines = _selected(checkpoints, destination, policy, selection, mapping)
+    unread += forgetful(destination, policy.checkpoints.name)
+    if unread and on_uncommitted is OnUncommitted.END:
+        raise Refused(
+            "checkpoints may be missing, and a group that lacks one would skip all records of the partition",
+            cluster=str(destination),
+            topic=policy.checkpoints.name,
+            why=_texts(unread),
+            remedy=f"set {option_name('on_uncommitted')} to start, which skips none, or to ignore",
+            kind=FailureKind.TOPIC_UNSUITABLE,
+        )
+    chosen, left_out, lines = _selected(checkpoints, destination, policy, selection, mapping, unread)
     consumed = (
         SnapshotEntry(key.group, partition, CommittedOffset(checkpoint.source, checkpoint.metadata))
         for key, (partition, checkpoint) in sorted(chosen.items())
@@ -69,7 +83,7 @@ def plan_from_checkpoints(
     existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
     bounds = positions.partition_bounds(destination, sorted(existing)) if existing else {}
     cluster, topic = policy.offset_syncs  # with those at the source, nobody can see how checkpoints were made
-    syncs = (read_offset_syncs(destination, topic) if cluster == "target" else None) or {}
+    syncs = (read_offset_syncs(destination, topic, unread) if cluster == "target" else None) or {}
     entries: list[PlanEntry] = []
     for draft in wanted:
         if draft.committed is None:
@@ -84,7 +98,7 @@ def plan_from_checkpoints(
     return Translation(
         with_expected(plan, destination, previous, receipt),
         index={"checkpoints": len(checkpoints), "syncs": sum(map(len, syncs.values()))},
-        notes=(*_notes(entries, left_out, previous), *lost_notes(plan)),
+        notes=(*unread, *_notes(entries, left_out, previous), *lost_notes(plan)),
         not_taken=tuple(lines),
     )
 
@@ -106,6 +120,10 @@ def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[Note], previous:
     return notes
 
 
+def _texts(notes: t.Iterable[Note]) -> str:
+    return " ".join(note.text for note in notes).rstrip(".")
+
+
 _Chosen = dict[CheckpointKey, tuple[TopicPartition, Checkpoint]]
 
 
@@ -115,8 +133,12 @@ def _selected(
     policy: ReplicationPolicy,
     selection: Selection,
     mapping: Mapping,
+    unread: t.Iterable[Note],
 ) -> tuple[_Chosen, t.Sequence[Note], list[str]]:
-    """The checkpoints of the selected groups and topics, with the source's partition; notes and lines of what was left out."""
+    """The checkpoints of the selected groups and topics, with the source's partition; notes and lines of what was left out.
+
+    unread: why checkpoints may be missing.
+    """
     copied_topics = {key.partition.topic for key in checkpoints}
     # A topic_map beside the policy alone says what the copied topics are called.
     names = (
@@ -134,6 +156,7 @@ def _selected(
         str(destination),
         f", or correct {option_name('replication_policy')}; MirrorMaker 2 writes no checkpoint for groups that it excludes, "
         "or that have consumed nothing of what it copies",
+        why=_texts(unread) or None,
     )
     choice = holder.choose(selection, committed)
     chosen = {key: pair for key, pair in of_flow.items() if choice.has(key.group, pair[0].topic)}

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import dataclasses
 import operator
 import re
@@ -13,15 +14,15 @@ import typing as t
 from ..._control import topics
 from ..._model import mirror_records
 from ..._model.connection import Connection
-from ..._model.errors import DamagedRecord, NotFound, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import DamagedRecord, NotFound
 from ..._model.grouping import values_by_key
 from ..._model.mirror_records import Checkpoint, CheckpointKey, OffsetSync
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
+from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
-from ..compacted import all_records, check_policy
+from ..compacted import all_records, cleanup_policy
 
 _NEAREST = 2  # entries on each side of a committed offset that are worth a try
 
@@ -33,7 +34,7 @@ _source = operator.attrgetter("source")
 class MirrorIndex:
     """Offset-syncs by the source's partition, checkpoints of all groups by the target's; each by the source's offset.
 
-    notes: where there are no offset-syncs at all.
+    notes: where there are no offset-syncs at all, or records cannot be read.
     """
 
     syncs: dict[TopicPartition, list[OffsetSync]]
@@ -60,14 +61,16 @@ class MirrorIndex:
 def read_index(source: Connection, target: Connection, policy: ReplicationPolicy) -> MirrorIndex:
     """Read both internal topics to their ends, as far as they exist: MirrorMaker 2 may run without either.
 
-    Raises as read_checkpoints().
+    They only serve as hints, so they may be damaged, and forget.
     """
+    notes: list[Note] = []
     connection, topic = source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name
-    syncs = read_offset_syncs(connection, topic)
-    found = read_checkpoints(target, policy.checkpoints.name) or {}
+    syncs = read_offset_syncs(connection, topic, notes)
+    found = read_checkpoints(target, policy.checkpoints.name, notes) or {}
     checkpoints = values_by_key((key.partition, checkpoint) for key, checkpoint in found.items())
-    notes = (_without_syncs(connection, topic),) if syncs is None else ()
-    return MirrorIndex(syncs or {}, {partition: sorted(each) for partition, each in checkpoints.items()}, notes)
+    if syncs is None:
+        notes.append(_without_syncs(connection, topic))
+    return MirrorIndex(syncs or {}, {partition: sorted(each) for partition, each in checkpoints.items()}, tuple(notes))
 
 
 def _without_syncs(connection: Connection, topic: str) -> Note:
@@ -82,12 +85,12 @@ def _without_syncs(connection: Connection, topic: str) -> Note:
     return Note(NoteKind.OFFSET_SYNCS_MISSING, text)
 
 
-def read_checkpoints(connection: Connection, topic: str) -> dict[CheckpointKey, Checkpoint] | None:
+def read_checkpoints(connection: Connection, topic: str, notes: list[Note]) -> dict[CheckpointKey, Checkpoint] | None:
     """The last checkpoint of every group and partition of the target; None without such a topic.
 
-    Raises Refused for a topic that forgets, and for a record that cannot be read, by its offset.
+    None of those whose last one cannot be read, of which notes gets one.
     """
-    rows = _read(connection, topic, mirror_records.read_checkpoint)
+    rows = _read(connection, topic, mirror_records.read_checkpoint, NoteKind.CHECKPOINT_MISSING, notes)
     if rows is None:
         return None
     return {key: checkpoint for key, checkpoint in dict(rows).items() if checkpoint is not None}
@@ -106,12 +109,24 @@ def without_checkpoints(connection: Connection, topic: str) -> NotFound:
     )
 
 
-def read_offset_syncs(connection: Connection, topic: str) -> dict[TopicPartition, list[OffsetSync]] | None:
+def forgetful(connection: Connection, topic: str) -> list[Note]:
+    """A note if checkpoints are lost with time, so that groups may lack theirs."""
+    policy = cleanup_policy(connection, topic)
+    text = (
+        f"{connection}: cleanup.policy of {topic} is {policy}. Brokers delete checkpoints with time, so that groups may lack "
+        "theirs."
+    )
+    return [] if policy == "compact" else [Note(NoteKind.CHECKPOINT_MISSING, text)]
+
+
+def read_offset_syncs(
+    connection: Connection, topic: str, notes: list[Note]
+) -> dict[TopicPartition, list[OffsetSync]] | None:
     """All that compaction has left of them, by the source's offset: not only the last of a partition is of use.
 
-    None without such a topic; raises as read_checkpoints().
+    None without such a topic. notes: gets one of records that cannot be read.
     """
-    rows = _read(connection, topic, mirror_records.read_offset_sync)
+    rows = _read(connection, topic, mirror_records.read_offset_sync, NoteKind.OFFSET_SYNCS_MISSING, notes)
     if rows is None:
         return None
     # Before anything is copied, -1 is written.
@@ -132,25 +147,32 @@ _Read = t.TypeVar("_Read")
 
 
 def _read(
-    connection: Connection, topic: str, reader: t.Callable[[bytes | None, bytes | None], _Read]
+    connection: Connection,
+    topic: str,
+    reader: t.Callable[[bytes | None, bytes | None], _Read],
+    kind: NoteKind,
+    notes: list[Note],
 ) -> list[_Read] | None:
+    """What the topic holds; None without it. A record that cannot be read counts as if its key had been removed.
+
+    notes: gets one of this kind then.
+    """
     if not topics.partition_counts(connection, [topic]):
         return None
-    why = "what MirrorMaker 2 has noted is lost with time"
-    check_policy(connection, topic, why, "and let MirrorMaker 2 run until it has written anew")
-    contents = []
+    contents, damaged = [], []
     for record in all_records(connection, topic, committed=True):
         try:
             contents.append(reader(record.key, record.value))
         except DamagedRecord as exc:
-            raise Refused(
-                f"the record at offset {record.offset}: {exc.what}",
-                cluster=str(connection),
-                why=exc.why,
-                remedy="see whether this is MirrorMaker 2's own topic, of a version that this release knows",
-                **record.partition._asdict(),
-                kind=FailureKind.RECORD_UNREADABLE,
-            ) from exc
+            damaged.append(f"{record.partition} at offset {record.offset}: {exc.what}, because {exc.why}")
+            with contextlib.suppress(DamagedRecord):
+                contents.append(reader(record.key, None))
+    if damaged:
+        text = (
+            f"{connection}: {counted(len(damaged), 'record')} of {topic} cannot be read, and what they hold counts as "
+            f"missing: {first_of(damaged, between='; ')}."
+        )
+        notes.append(Note(kind, text))
     return contents
 
 

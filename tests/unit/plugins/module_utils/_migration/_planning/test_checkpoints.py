@@ -5,10 +5,14 @@ import re
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, checkpoints
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import (
+    by_mirror_maker,
+    checkpoints,
+    mirror_index,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import (
     Checkpoint,
@@ -16,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_re
     OffsetSync,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -32,7 +37,10 @@ def plan(monkeypatch):
     """``plan(mapping, policy, **selection)`` plans from a checkpoint for each of these topics: billing, 41 to 47."""
     copied_topics = ["sales", "clicks", "onprem.orders"]
     found = {CheckpointKey("billing", TopicPartition(topic, 0)): Checkpoint(41, 47, "m") for topic in copied_topics}
-    monkeypatch.setattr(checkpoints, "read_checkpoints", lambda _cluster, topic: plan.read.append(topic) or found)
+    monkeypatch.setattr(
+        checkpoints, "read_checkpoints", lambda _cluster, topic, _notes: plan.read.append(topic) or found
+    )
+    monkeypatch.setattr(mirror_index, "cleanup_policy", lambda _cluster, _topic: "compact")
     known_by_id(monkeypatch, lambda _cluster: "C", lambda _cluster, names: dict.fromkeys(names, 1))
     monkeypatch.setattr(
         checkpoints.positions, "partition_bounds", lambda _cluster, where: {each: Bounds(0, 50, 50) for each in where}
@@ -74,7 +82,7 @@ def test_without_a_map_the_policy_names_both(plan):
 )
 def test_a_checkpoint_that_counts_over_gaps_is_lowered_to_its_offset_sync(plan, monkeypatch, syncs, offset, detail):
     """MirrorMaker 2 before 3.4.1 makes 47 of 41 by the sync 30 = 36, though fewer than eleven records may have followed."""
-    monkeypatch.setattr(checkpoints, "read_offset_syncs", lambda _cluster, _topic: {TopicPartition("sales", 0): syncs})
+    monkeypatch.setattr(checkpoints, "read_offset_syncs", lambda *_asked: {TopicPartition("sales", 0): syncs})
     policy = POLICY._replace(offset_syncs_location="target")
     made = checkpoints.plan_from_checkpoints(CLOUD, policy, Selection(("billing",), topics=("sales",)), Mapping())
     (entry,) = made.plan.entries
@@ -93,6 +101,24 @@ def test_what_has_expired_after_a_checkpoint_is_told_as_lost(plan, monkeypatch):
     assert (entry.offset, entry.lost, entry.lost_bound) == (49, 2, Bound.AT_MOST)
     assert "47 has expired, and at most 2 records that the group may not have consumed with it" in entry.detail
     assert [note.kind for note in made.notes] == [NoteKind.RECORDS_EXPIRED]
+
+
+def test_a_checkpoints_topic_that_forgets_is_noted_and_used(plan, monkeypatch):
+    """The source is lost: nobody can let MirrorMaker 2 write its checkpoints again."""
+    monkeypatch.setattr(mirror_index, "cleanup_policy", lambda _cluster, _topic: "compact,delete")
+    made = checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",), topics=("sales",)), Mapping())
+    assert [entry.offset for entry in made.plan.entries] == [47]
+    (note,) = made.notes
+    assert note.kind is NoteKind.CHECKPOINT_MISSING
+    assert "cleanup.policy of onprem.checkpoints.internal is compact,delete. Brokers delete checkpoints" in note.text
+    with pytest.raises(
+        Refused, match="checkpoints may be missing, .*: .* theirs. Set on_uncommitted to start, which skips"
+    ):
+        checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",)), Mapping(), OnUncommitted.END)
+    with pytest.raises(
+        NotFound, match="group fraud is not in the checkpoints topic .*: .* groups may lack theirs. Corr"
+    ):
+        checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("fraud",)), Mapping())
 
 
 def test_a_pattern_is_about_the_topics_that_are_named(plan):
