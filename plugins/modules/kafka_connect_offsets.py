@@ -288,7 +288,7 @@ def _store(params: dict[str, t.Any], destination: Connection, policy: Replicatio
     """Where the connector looks. Without topic and group, what a MirrorMaker 2 that runs by itself calls them."""
     connector, alias = params["connector"], policy.source_alias
     if params["method"] != "topic":
-        return RestStore(ConnectRest(**params["rest"]), connector, policy)
+        return RestStore(ConnectRest(**params["rest"]), destination, connector, policy)
     topic = params["offsets_topic"] or policy.connect_offsets.name
     return TopicStore(destination, topic, params["worker_group"] or f"{alias}-mm2", connector, alias)
 

@@ -87,6 +87,8 @@ def test_a_connector_in_kafka_connect_goes_on_by_rest(handover, source, destinat
         assert f"source.cluster.alias {ALIAS}, and replication_policy says primary" in refuses(
             "kafka_connect_offsets", **other
         )
+        elsewhere = {**rest, "source": rest["destination"], "destination": rest["source"]}
+        assert "and the destination is" in refuses("kafka_connect_offsets", **elsewhere)
         predicted = succeeds("kafka_connect_offsets", check=True, **rest)
         assert any(f"({worker.group}): see that" in line for line in predicted["warnings"])
         stored = succeeds("kafka_connect_offsets", **rest)

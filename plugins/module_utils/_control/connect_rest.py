@@ -42,8 +42,11 @@ class ConnectRest(HttpService):
     NAME = "Kafka Connect"
 
 
-def check_worker(rest: ConnectRest) -> None:
-    """Raise an error that says what there is instead of a worker that changes offsets, which Kafka Connect does since 3.6."""
+def check_worker(rest: ConnectRest) -> str | None:
+    """The id of the cluster that the worker belongs to; None where its brokers have told it none.
+
+    Raises an error that says what there is instead of a worker that changes offsets, which Kafka Connect does since 3.6.
+    """
     answer = _ask(rest, "GET", "")
     if not isinstance(answer, dict) or not {"version", "kafka_cluster_id"} <= answer.keys():
         raise _stranger(rest, "its answer has no version and kafka_cluster_id")
@@ -57,6 +60,8 @@ def check_worker(rest: ConnectRest) -> None:
             cluster=str(rest),
             remedy="use Kafka Connect 3.6 or newer, or stop its workers and use the topic of their offsets",
         )
+    cluster_id = answer["kafka_cluster_id"]
+    return None if cluster_id is None else str(cluster_id)
 
 
 def state(rest: ConnectRest, connector: str) -> str:

@@ -7,12 +7,13 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._control import connect_rest
+from ..._control import connect_rest, topics
 from ..._control.connect_rest import ConnectRest
 from ..._model import connect_offsets
-from ..._model.errors import DamagedRecord, InvalidInput
+from ..._model.connection import Connection
+from ..._model.errors import DamagedRecord, InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.notes import Note
+from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
@@ -20,14 +21,16 @@ from .stores import Changes, Misplaced, StoredOffsets
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
 _POLICIES = {"identity": f"{_PACKAGE}IdentityReplicationPolicy", "default": f"{_PACKAGE}DefaultReplicationPolicy"}
+_ELSEWHERE = "producer.override.bootstrap.servers"
 _CLASSES = (f"{_PACKAGE}MirrorSourceConnector", "MirrorSourceConnector", "MirrorSource")  # as Connect lets it be called
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RestStore:
-    """A connector of a running worker, which is stopped itself."""
+    """A connector of a running worker, which is stopped itself. destination: the cluster that it copies to."""
 
     rest: ConnectRest
+    destination: Connection
     connector: str
     policy: ReplicationPolicy
 
@@ -40,12 +43,14 @@ class RestStore:
         return self.policy.source_alias
 
     def check(self) -> tuple[Note, ...]:
-        """The worker answers, and the connector is STOPPED, and goes by the same policy."""
-        connect_rest.check_worker(self.rest)
+        """The worker answers, and the connector is STOPPED, copies to the destination, and goes by the same policy."""
+        cluster_id = connect_rest.check_worker(self.rest)
         # Asked for its settings, a worker says at once that there is no such connector. It may have no status yet.
-        self._check_policy(connect_rest.read_config(self.rest, self.connector))
+        config = connect_rest.read_config(self.rest, self.connector)
+        self._check_policy(config)
+        notes = self._check_cluster(cluster_id, config)
         connect_rest.wait_until_stopped(self.rest, self.connector)
-        return ()
+        return notes
 
     def read(self) -> StoredOffsets:
         """What the worker tells of this source's partitions."""
@@ -71,6 +76,24 @@ class RestStore:
             for partition, offset in sorted(changes.items())
         ]
         connect_rest.write_offsets(self.rest, self.connector, rows)
+
+    def _check_cluster(self, cluster_id: str | None, config: t.Mapping[str, str]) -> tuple[Note, ...]:
+        """A connector copies to its worker's cluster, unless it gives its producer another one, which nobody can look at."""
+        destination_id = topics.cluster_id(self.destination)
+        if cluster_id in (None, destination_id):
+            return ()
+        what = f"the worker belongs to the cluster {cluster_id}, and the destination is {destination_id}"
+        if _ELSEWHERE not in config:
+            raise Refused(
+                what,
+                cluster=str(self.rest),
+                why=f"connector {self.connector} copies to its worker's cluster, because it does not set {_ELSEWHERE}",
+                remedy=f"correct {option_name('rest')}, or the destination; if the worker itself lets producers write to the "
+                f"destination, set {_ELSEWHERE} of the connector, too",
+                kind=FailureKind.OTHER_CLUSTER,
+            )
+        text = f"{self.rest}: {what}. See that {_ELSEWHERE} of connector {self.connector} is the destination's."
+        return (Note(NoteKind.NOT_COMPARED, text),)
 
     def _check_policy(self, config: t.Mapping[str, str]) -> None:
         """Connect would store positions of any alias and topic, beside those that the connector looks for."""
