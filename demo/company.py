@@ -24,6 +24,7 @@ from testbed.clients import (
     produce,
     produce_in_transactions,
     read,
+    until,
 )
 
 SEED = 20260101
@@ -260,11 +261,9 @@ def _wait_for_time_to_pass(cluster: Servers) -> None:
     """Let the oldest orders and the whole campaign expire, and old versions of customers be compacted away."""
     change_topic(cluster, "orders", retention_ms=7 * DAY)
     change_topic(cluster, "campaign-2019", retention_ms=30 * DAY)
-    deadline = time.monotonic() + PATIENCE
-    while left := _not_gone(cluster):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{left} not done after {PATIENCE:.0f} s")
-        time.sleep(0.2)
+    until(
+        lambda: not _not_gone(cluster), PATIENCE, lambda: f"{_not_gone(cluster)} not done after {PATIENCE:.0f} s", 0.2
+    )
 
 
 def _not_gone(cluster: Servers) -> str:

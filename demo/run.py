@@ -77,7 +77,7 @@ def main() -> int:
         migrate(cloud, groups)
         compare(onprem, cloud, groups, by_mirror_maker)
         last_act.cut_over(onprem, cloud, functools.partial(play_cut_over, FOLDER / "cut-over"), step)
-    except (DemoFailed, PlaybookFailed, last_act.Failed, SandboxError) as failed:
+    except (DemoFailed, PlaybookFailed, last_act.Failed, SandboxError, TimeoutError) as failed:
         print(f"\nThe demo has failed: {failed}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

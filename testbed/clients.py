@@ -37,10 +37,13 @@ ClientError = kafka.errors.KafkaError
 NoSuchTopic = kafka.errors.UnknownTopicOrPartitionError
 REQUEST_KEYS = {key.name: key.value for key in ApiKey}  # Kafka's number of each request
 
+Value = t.TypeVar("Value")
 Headers = tuple[tuple[str, bytes | None], ...]
 Commits = dict[tuple[str, int], tuple[int, str]]  # by topic and partition: offset and metadata
 Position = int | tuple[int, str]  # an offset to commit, with or without metadata
 Positions = t.Mapping[tuple[str, int], Position]
+Ends = set[tuple[str, int]]  # topics and partitions
+Settings = str | float | bool  # one of librdkafka's
 
 
 class Servers(t.Protocol):
@@ -78,6 +81,23 @@ class Partition(t.NamedTuple):
     leader: int
     replicas: set[int]
     in_sync: set[int]
+
+
+def until(
+    holds: t.Callable[[], Value],
+    seconds: float = 60.0,
+    what: str | t.Callable[[], str] = "it did not come about in time",
+    pause: float = 0.1,
+) -> Value:
+    """The first answer that counts as true. TimeoutError that says what, after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(NoSuchTopic):  # of one that is about to be created
+            if answer := holds():
+                return answer
+        if time.monotonic() > deadline:
+            raise TimeoutError(what if isinstance(what, str) else what())
+        time.sleep(pause)
 
 
 def create_topic(cluster: Servers, name: str, partitions: int = 1, **settings: str | int) -> None:
@@ -129,9 +149,9 @@ def delete_records(cluster: Servers, topic: str, before: t.Mapping[int, int]) ->
     _control(cluster, lambda client: client.delete_records(wanted))
 
 
-def produce(cluster: Servers, topic: str, messages: t.Iterable[Message], **settings: str | float | bool) -> list[int]:
-    """Write the messages and return their offsets; settings are librdkafka's own with underscores for dots."""
-    producer = _producer(cluster, settings)
+def produce(cluster: Servers, topic: str, messages: t.Iterable[Message], **settings: Settings) -> list[int]:
+    """Write the messages and return their offsets; settings are those of open_producer()."""
+    producer = open_producer(cluster, **settings)
     offsets = _send(producer, topic, messages)
     _flush(producer)
     return offsets()
@@ -148,14 +168,13 @@ def produce_in_transactions(
     cluster: Servers,
     topic: str,
     transactions: t.Iterable[tuple[t.Sequence[Message], bool]],
-    **settings: str | float | bool,
+    **settings: Settings,
 ) -> list[list[int]]:
     """Write each list of messages in a transaction that is then committed (True) or aborted (False).
 
     Returns the offsets of each, aborted ones too.
     """
-    producer = _producer(cluster, {"transactional_id": f"writer-{uuid.uuid4()}", **settings})
-    producer.init_transactions(SECONDS)
+    producer = open_producer(cluster, **{"transactional_id": f"writer-{uuid.uuid4()}", **settings})
     written = []
     for messages, committed in transactions:
         producer.begin_transaction()
@@ -181,28 +200,20 @@ def read(
 
     start gives partitions' first offsets, else it is their log's start. Never a shorter answer: TimeoutError instead.
     """
-    consumer = _consumer(cluster, committed)
-    try:
-        begin = {partition: first for partition, (first, _unused) in log_bounds(cluster, topic).items()} | dict(
-            start or {}
-        )
-        left = set(begin if partitions is None else partitions)
-        consumer.assign([TopicPartition(topic, partition, begin[partition]) for partition in left])
-        records, deadline = [], time.monotonic() + 4 * SECONDS
-        while left:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{topic}: partitions {sorted(left)} were not read to their end")
-            for message in consumer.consume(5000, 0.1):
-                error = message.error()
-                if error is None:
-                    records.append(_stored(message))
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    left.discard(message.partition() or 0)
-                else:
-                    raise KafkaException(error)
-        return sorted(records, key=lambda record: (record.partition, record.offset))
-    finally:
-        consumer.close()
+    begin = {partition: first for partition, (first, _unused) in log_bounds(cluster, topic).items()} | dict(start or {})
+    wanted = set(begin if partitions is None else partitions)
+    records: list[Stored] = []
+    ends: Ends = set()
+    isolation = "read_committed" if committed else "read_uncommitted"
+    with contextlib.closing(open_consumer(cluster, isolation_level=isolation)) as consumer:
+        consumer.assign([TopicPartition(topic, partition, begin[partition]) for partition in wanted])
+
+        def at_the_ends() -> bool:
+            records.extend(map(stored, received(consumer, ends)))
+            return len(ends) == len(wanted)
+
+        until(at_the_ends, 4 * SECONDS, lambda: f"{topic}: only {sorted(ends)} were read to their end", pause=0)
+    return sorted(records, key=lambda record: (record.partition, record.offset))
 
 
 def partitions_of(cluster: Servers, topic: str) -> list[int]:
@@ -271,11 +282,7 @@ def delete_topic(cluster: Servers, topic: str, seconds: float = 20.0) -> None:
     """Delete a topic, and return when it is gone."""
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
         client.delete_topics([topic])
-        deadline = time.monotonic() + seconds
-        while topic in client.list_topics():
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"topic {topic} is still there {seconds:.0f} s after it was deleted")
-            time.sleep(0.1)
+        until(lambda: topic not in client.list_topics(), seconds, f"topic {topic} is still there after it was deleted")
 
 
 def delete_groups(cluster: Servers, groups: t.Iterable[str]) -> None:
@@ -296,34 +303,30 @@ def consume(cluster: Servers, group: str, topics: t.Sequence[str], count: int) -
 
     Returns how many records were consumed.
     """
-    consumed, ends = 0, set[tuple[str | None, int | None]]()
+    got: list[Received] = []
+    ends: Ends = set()
     all_ends = sum(len(partitions_of(cluster, topic)) for topic in topics)
     with _member(cluster, group, topics) as consumer:
-        deadline = time.monotonic() + SECONDS
-        while consumed < count and len(ends) < all_ends:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"group {group} has consumed only {consumed} of {count} records")
-            for message in consumer.consume(min(500, count - consumed), 0.1):
-                error = message.error()
-                if error is None:
-                    consumed += 1
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    ends.add((message.topic(), message.partition()))
-                else:
-                    raise KafkaException(error)
-        if consumed:
+
+        def enough() -> bool:
+            got.extend(received(consumer, ends, min(500, count - len(got))))
+            return len(got) == count or len(ends) == all_ends
+
+        until(enough, SECONDS, lambda: f"group {group} has consumed only {len(got)} of {count} records", pause=0)
+        if got:
             consumer.commit(asynchronous=False)
-    return consumed
+    return len(got)
 
 
 def commit_as_member(cluster: Servers, group: str, offsets: t.Mapping[tuple[str, int], int]) -> None:
     """Join the group, commit these offsets as its only member does, and leave."""
     with _member(cluster, group, sorted({topic for topic, _unused in offsets})) as consumer:
-        deadline = time.monotonic() + SECONDS
-        while not consumer.assignment():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"group {group} has no member after {SECONDS:.0f} s")
-            consumer.consume(1, 0.05)
+
+        def joined() -> bool:
+            consumer.poll(0.05)  # which is what joins
+            return bool(consumer.assignment())
+
+        until(joined, SECONDS, f"group {group} has got no member", pause=0)
         answers = consumer.commit(
             offsets=[TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()],
             asynchronous=False,
@@ -381,29 +384,29 @@ def _acl(
     return ACL(principal, address, ACLOperation[operation], permission, resource)
 
 
-def _await_acls(client: KafkaAdminClient, acls: t.Iterable[ACL], there: bool) -> None:
-    deadline = time.monotonic() + SECONDS
-    for acl in acls:
-        while bool(client.describe_acls(acl)[0]) != there:
-            assert time.monotonic() < deadline, f"{acl} did not {'come' if there else 'go'}"
-            time.sleep(0.05)
+def _await_acls(client: KafkaAdminClient, acls: t.Sequence[ACL], there: bool) -> None:
+    def changed() -> bool:
+        return all(bool(client.describe_acls(acl)[0]) == there for acl in acls)
+
+    until(changed, SECONDS, f"ACLs did not {'come' if there else 'go'}: {acls}")
 
 
 @contextlib.contextmanager
 def _member(cluster: Servers, group: str, topics: t.Sequence[str]) -> t.Iterator[Consumer]:
-    consumer = _consumer(cluster, committed=True, group=group, auto_offset_reset="earliest")
-    try:
+    with contextlib.closing(open_consumer(cluster, group, auto_offset_reset="earliest")) as consumer:
         consumer.subscribe(list(topics))
         yield consumer
-    finally:
-        consumer.close()
 
 
-def _consumer(cluster: Servers, committed: bool, group: str = "streamshift-reader", **settings: str) -> Consumer:
-    config: dict[str, str | float | bool] = {
+def open_consumer(cluster: Servers, group: str = "streamshift-reader", **settings: Settings) -> Consumer:
+    """A read_committed consumer that commits only when it is told to, and has no position but a committed or given one.
+
+    settings are librdkafka's own with underscores for dots.
+    """
+    config: dict[str, Settings] = {
         "bootstrap.servers": ",".join(cluster.bootstrap_servers),
         "group.id": group,
-        "isolation.level": "read_committed" if committed else "read_uncommitted",
+        "isolation.level": "read_committed",
         "enable.auto.commit": False,
         "enable.partition.eof": True,
         "auto.offset.reset": "error",
@@ -413,15 +416,33 @@ def _consumer(cluster: Servers, committed: bool, group: str = "streamshift-reade
     return Consumer(config | _dotted(settings))
 
 
-def _producer(cluster: Servers, settings: t.Mapping[str, str | float | bool]) -> Producer:
-    config: dict[str, str | float | bool] = {
+def received(consumer: Consumer, ends: Ends, most: int = 5000, seconds: float = 0.1) -> list[Received]:
+    """The next records that a consumer gets. Where it has come to the end is added to ends; any other error is raised."""
+    records = []
+    for message in consumer.consume(most, seconds):
+        error = message.error()
+        if error is None:
+            records.append(message)
+        elif error.code() == KafkaError._PARTITION_EOF:
+            ends.add((_known(message.topic()), _known(message.partition())))
+        else:
+            raise KafkaException(error)
+    return records
+
+
+def open_producer(cluster: Servers, **settings: Settings) -> Producer:
+    """A producer that writes in order; settings as those of open_consumer(). One with a transactional id may begin at once."""
+    config: dict[str, Settings] = {
         "bootstrap.servers": ",".join(cluster.bootstrap_servers),
         "max.in.flight.requests.per.connection": 1,  # in order; an idempotent producer takes 0.5 s to begin
         "message.max.bytes": 10_000_000,
         "linger.ms": 5,
         "log_level": 0,
     }
-    return Producer(config | _dotted(settings))
+    producer = Producer(config | _dotted(settings))
+    if "transactional_id" in settings:
+        producer.init_transactions(SECONDS)
+    return producer
 
 
 def _texts(settings: t.Mapping[str, str | int]) -> dict[str, str]:
@@ -474,7 +495,8 @@ def _flush(producer: Producer) -> None:
         raise TimeoutError(f"{left} messages were not delivered")
 
 
-def _stored(message: Received) -> Stored:
+def stored(message: Received) -> Stored:
+    """A record as it is in its log."""
     kind, timestamp = message.timestamp()
     headers = t.cast(Headers, tuple(message.headers() or ()))
     return Stored(
@@ -485,9 +507,6 @@ def _stored(message: Received) -> Stored:
         message.value(),
         headers,
     )
-
-
-Value = t.TypeVar("Value")
 
 
 def _known(value: Value | None) -> Value:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import os
 import random
 import sys
-import time
 import typing as t
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from testbed.clients import until
 
 FOREIGN = 3  # at the destination
 BEGIN, STEP = 1_700_000_000_000, 10  # the first record's timestamp, and the time from one to the next, in milliseconds
@@ -120,11 +121,7 @@ def create(address: str, load: Load) -> None:
         wanted = [NewTopic(name, load.partitions, 1, config=config) for name in names[start : start + 10]]
         for answer in admin.create_topics(wanted, operation_timeout=SECONDS, request_timeout=SECONDS).values():
             answer.result()
-    deadline = time.monotonic() + SECONDS
-    while not _led(admin, load):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the broker does not lead all partitions of {load.name}")
-        time.sleep(0.2)
+    until(lambda: _led(admin, load), SECONDS, f"the broker does not lead all partitions of {load.name}")
 
 
 def _led(admin: AdminClient, load: Load) -> bool:

@@ -3,11 +3,10 @@
 import contextlib
 import os
 import signal
-import time
 import typing as t
 from pathlib import Path
 
-from testbed.clients import ClientError, partitions_everywhere
+from testbed.clients import ClientError, partitions_everywhere, until
 from testbed.sandbox import Cluster, alive, end, start, stop
 from tests.faults.proxy import Network, Proxy
 
@@ -79,8 +78,8 @@ class Side:
         self.revive()
         for proxy in self.proxies:
             proxy.heal()
-        if self._hurt and not until(self._is_in_sync, _IN_SYNC_WITHIN):
-            raise TimeoutError(f"{self.name} does not come back")
+        if self._hurt:
+            until(self._is_in_sync, _IN_SYNC_WITHIN, f"{self.name} does not come back")
         self._hurt = False
 
     def _is_in_sync(self) -> bool:
@@ -152,14 +151,4 @@ class Bed:
         self.network.close()
 
 
-def until(true: t.Callable[[], t.Any], seconds: float, pause: float = 0.1) -> bool:
-    """Wait until something is true; False when it is not within the time."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(pause)
-    return True
-
-
-__all__ = ["Bed", "Cluster", "Side", "until"]
+__all__ = ["Bed", "Cluster", "Side"]

@@ -8,9 +8,10 @@ import typing as t
 import uuid
 from pathlib import Path
 
+from testbed.clients import until
 from tests.faults import kinds
 from tests.faults.attempts import Attempt
-from tests.faults.bed import Bed, until
+from tests.faults.bed import Bed
 from tests.faults.judge import Harm
 from tests.faults.kinds import Scene
 from tests.faults.shares import Share
@@ -110,7 +111,9 @@ class Sufferer:
     def left(self) -> None:
         """Look for what runs, or lies, after all of it; what was killed may take its time to end."""
         for word, faults in self._words.items():
-            if not until(functools.partial(_nothing_runs, word), _GONE_WITHIN):
+            try:
+                until(functools.partial(_nothing_runs, word), _GONE_WITHIN)
+            except TimeoutError:
                 self.tally.violated(faults, "leftovers", f"processes {java_processes(word)}", self.story, "end")
         for path in sorted(self.temporary.iterdir()):
             self.tally.violated(

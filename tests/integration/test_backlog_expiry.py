@@ -1,7 +1,5 @@
 """A broker that deletes old commits leaves the progress that a running copy renews."""
 
-import time
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import delete_offsets
@@ -18,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_commits,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from testbed.clients import create_topic
+from testbed.clients import create_topic, until
 
 KEPT_SECONDS = 15.0  # the first renewal comes after a quarter of it, and must come in time on a busy machine
 MINE, OTHER = Run("mine", "here", 1, 1), Run("other", "there", 2, 2)
@@ -40,17 +38,18 @@ def test_what_is_renewed_is_kept_and_the_rest_goes(own_cluster):
     }
     (commits,) = progress_commits(backlog.ranges, progress, 1)
     commit_for(connection, name, dict(commits), KEPT_SECONDS)
-    end = time.monotonic() + 10 * KEPT_SECONDS
+
+    def left():
+        return read_groups(connection, [name])[name].offsets
+
     with copy_state.renewed(backlog, connection, KEPT_SECONDS, MINE):
-        while len(left := read_groups(connection, [name])[name].offsets) == 2:
-            assert time.monotonic() < end, "the broker deletes nothing"
-            time.sleep(0.2)
-    assert left == {mine.destination: dict(commits)[mine.destination]}
+        until(lambda: len(left()) < 2, 10 * KEPT_SECONDS, "the broker deletes nothing")
+        known = left()
+    assert known == {mine.destination: dict(commits)[mine.destination]}
     # A rollback relies on it: a group without any offsets goes, too.
-    assert delete_offsets(connection, {name: list(left)}) == {name: {}}
-    while read_groups(connection, [name])[name].exists:
-        assert time.monotonic() < end, "the broker keeps a group without offsets"
-        time.sleep(0.2)
+    assert delete_offsets(connection, {name: list(known)}) == {name: {}}
+    gone = "the broker keeps a group without offsets"
+    until(lambda: not read_groups(connection, [name])[name].exists, 10 * KEPT_SECONDS, gone)
 
 
 def commit_for(connection, group, commits, seconds):
@@ -75,13 +74,9 @@ def commit_for(connection, group, commits, seconds):
         node, _code = find_coordinators(client, [group])[group]
         return exchange(client, [Request("OffsetCommit", fields, node, lowest=2, highest=4)])[0]
 
-    end = time.monotonic() + 30
-    while True:
-        answer = attempt(connection, send)
-        codes = {each.error_code for topic in answer.topics for each in topic.partitions}
-        if codes == {0}:
-            return
-        assert codes <= {14, 15, 16} and time.monotonic() < end, (
-            codes
-        )  # the coordinator is not ready, or was not found yet
-        time.sleep(0.2)
+    def accepted():
+        codes = {each.error_code for topic in attempt(connection, send).topics for each in topic.partitions}
+        assert codes <= {0, 14, 15, 16}, codes  # the coordinator may not be ready, or was not found yet
+        return codes == {0}
+
+    until(accepted, 30)

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from testbed.background import Background, Got, consumer
-from testbed.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import Message, commit, committed, create_topic, produce, until
 from testbed.live_tool import LiveTool
 from tests.support.consumers import member
 from tests.support.playbooks import ROOT, Controller, done, failed
@@ -102,10 +102,7 @@ class Application:
         self._wanted.write_text("1\n")
 
     def until(self, count):
-        deadline = time.monotonic() + 60
-        while len(self.got) < count:
-            assert time.monotonic() < deadline, f"only {len(self.got)} of {count} records came"
-            time.sleep(0.1)
+        until(lambda: len(self.got) >= count, what=lambda: f"only {len(self.got)} of {count} records came")
 
 
 @pytest.fixture(params=["systemd", "Kubernetes"])

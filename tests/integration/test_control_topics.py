@@ -32,8 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from testbed.clients import Message, create_topic, deny, grant, produce
-from tests.support.waiting import until
+from testbed.clients import Message, create_topic, deny, grant, produce, until
 
 NODES = (1, 2, 3)
 WEEK = "604800000"  # ms, the brokers' default of retention.ms

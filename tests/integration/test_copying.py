@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs im
 from testbed import clients
 from testbed.background import Background
 from tests.support.killing import Attempt, Step
+from tests.support.logs import compacted_log
 
 KILLS = 10
 FOREIGN = b"FOREIGN"
@@ -52,22 +53,11 @@ def transactions(random, records, partition, old):
         number += count * ends_well
 
 
-def compacted_log(cluster, topic, messages):
+def with_gaps(cluster, topic, messages):
     """A topic of which compaction has left a third, with gaps everywhere."""
-    often = {
-        "segment_bytes": 1_048_576,
-        "min_cleanable_dirty_ratio": "0.01",
-        "max_compaction_lag_ms": 100,
-        "segment_ms": 500,
-    }
-    clients.create_topic(cluster, topic, cleanup_policy="compact", **often)
     keys = (b"once %d" % at if at % 3 == 0 else b"again %d" % (at % 7) for at in range(len(messages)))
-    clients.produce(cluster, topic, [each._replace(key=key) for each, key in zip(messages, keys, strict=True)])
-    end = time.monotonic() + 60
-    while len(clients.read(cluster, topic)) > len(messages) // 2:
-        assert time.monotonic() < end, "the log was not compacted"
-        time.sleep(0.5)
-        clients.produce(cluster, topic, [clients.Message(b"more", b"again 0")])  # else the segment stays open
+    keyed = [each._replace(key=key) for each, key in zip(messages, keys, strict=True)]
+    compacted_log(cluster, topic, keyed, left=len(messages) // 2)
     clients.change_topic(cluster, topic, cleanup_policy="delete", retention_ms=-1)  # what is left now stays
 
 
@@ -88,7 +78,7 @@ class Copied:
         clients.produce(source, topic, [message(self.random, number, 0, old) for number in range(records)])
         for partition in (1, 2):
             clients.produce_in_transactions(source, topic, transactions(self.random, records, partition, old))
-        compacted_log(source, self.topics[1], [message(self.random, number, 0, old) for number in range(600)])
+        with_gaps(source, self.topics[1], [message(self.random, number, 0, old) for number in range(600)])
         clients.create_topic(destination, topic, 3, retention_ms=-1)
         clients.create_topic(destination, self.topics[1], 1, retention_ms=-1)
         self.wanted: dict[TopicPartition, list[clients.Stored]] = {}

@@ -19,6 +19,7 @@ from testbed.clients import (
     read,
     revoke,
     topic_settings,
+    until,
 )
 from testbed.mirror_maker import ALIAS
 from tests.support.clusters import KafkaCluster
@@ -99,9 +100,7 @@ def test_a_connector_in_kafka_connect_goes_on_by_rest(handover, source, destinat
         assert succeeds("kafka_connect_offsets", **rest)["written"] == 3
         worker.resume(name)
         expected = [content(record) for record in read(source, topic)]
-        deadline = time.monotonic() + 120
-        while len(read(destination, topic)) < len(expected) and time.monotonic() < deadline:
-            time.sleep(0.5)
+        until(lambda: len(read(destination, topic)) >= len(expected), 120)
         time.sleep(3)  # for what should not come
         assert [content(record) for record in read(destination, topic)] == expected
 

@@ -26,6 +26,7 @@ from testbed.clients import (
     produce_in_transactions,
     read,
     topic_settings,
+    until,
 )
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration, refuses, succeeds
@@ -33,7 +34,6 @@ from tests.support.numbered import numbered_topic
 from tests.support.playbooks import Controller, done
 from tests.support.random_logs import World, whatever
 from tests.support.replication_tool import copy
-from tests.support.waiting import until
 
 NOBODY = "User:ANONYMOUS"  # whoever does not log in
 

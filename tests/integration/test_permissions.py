@@ -30,9 +30,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from testbed.clients import Message, commit, create_topic, produce
+from testbed.clients import Message, commit, create_topic, produce, until
 from tests.support.consumers import member
-from tests.support.waiting import until
 
 
 @pytest.fixture

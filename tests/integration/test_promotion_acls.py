@@ -4,7 +4,6 @@ Where no older version takes part, one cluster with an authorizer is both: topic
 """
 
 import contextlib
-import time
 
 import confluent_kafka
 import pytest
@@ -17,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from testbed.clients import create_topic, grant, revoke
+from testbed.clients import create_topic, grant, revoke, until
 from tests.support.modules import refuses, succeeds
 from tests.support.promotion import Promotion
 
@@ -168,12 +167,12 @@ def test_acls_need_the_cluster_s_acls(promotion, secured, topic, granted):
     granted("CLUSTER DESCRIBE on kafka-cluster")
     assert "needs ACL CLUSTER ALTER on kafka-cluster" in promotion.run(refuses, **options)
     granted("CLUSTER ALTER on kafka-cluster")
-    end = time.monotonic() + SECONDS
-    while True:
+
+    def promoted():
         with contextlib.suppress(AssertionError):
-            promotion.carefully(**options)
-            break
-        assert time.monotonic() < end
+            return promotion.carefully(**options)
+
+    until(promoted, SECONDS)
     assert acls_on(secured, topic) >= {f"ALLOW READ on GROUP {topic} for User:other"}
     promotion.carefully(state="rolled_back", destination=as_migrator)
 

@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import list_topics, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from testbed.clients import create_topic
+from testbed.clients import create_topic, until
 from testbed.mirror_maker import IDENTITY, MirrorMaker
 from testbed.sandbox import start, stop
 from tests.support.clusters import KafkaCluster
@@ -173,10 +173,7 @@ def _let_mirror_maker_sync(
         return rest
 
     with MirrorMaker(folder, source, destination, identity=False, sync_groups=False, more=settings):
-        deadline = time.monotonic() + SECONDS
-        while rest := missing():
-            assert time.monotonic() < deadline, f"MirrorMaker 2 has not made {rest}"
-            time.sleep(0.5)
+        until(lambda: not missing(), SECONDS, lambda: f"MirrorMaker 2 has not made {missing()}", 0.5)
         time.sleep(3)  # another sync of settings and ACLs: what it leaves out now, it leaves out
     return folder / "mirror-maker.log"
 

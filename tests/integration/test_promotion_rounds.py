@@ -3,9 +3,8 @@
 import concurrent.futures
 import time
 
-from testbed.clients import change_topic, create_topic
+from testbed.clients import change_topic, create_topic, until
 from tests.support.playbooks import done, failed
-from tests.support.waiting import until
 
 
 def without_lease(controller):

@@ -19,6 +19,7 @@ from testbed.clients import (
     log_bounds,
     produce,
     produce_in_transactions,
+    until,
 )
 from tests.support.consumers import member, open_transaction
 from tests.support.killing import dies_in
@@ -247,9 +248,7 @@ def test_consumers_get_the_records_from_where_a_known_and_a_new_group_were_reset
         assert committed(source, group) == {where: (offset, "") for where, offset in starts.items()}
         got: list[Got] = []
         with consumer(source, group, [orders, clicks], got) as running:
-            deadline = time.monotonic() + 60
-            while len(got) < 16 and time.monotonic() < deadline:
-                time.sleep(0.2)
+            until(lambda got=got: len(got) >= 16)
             time.sleep(1)  # for what it should not get
             running.end()
         wanted = [(*where, offset) for where, start in starts.items() for offset in range(start, 10)]

@@ -30,13 +30,13 @@ from testbed.clients import (
     produce,
     produce_in_transactions,
     read,
+    until,
 )
 from testbed.mirror_maker import ALIAS, TARGET_ALIAS, MirrorMaker
 from tests.support.consumers import member
 from tests.support.modules import succeeds
 from tests.support.playbooks import Controller, done, failed
 from tests.support.there_and_back import HOME, KINDS, NOW, PARTITIONS, World
-from tests.support.waiting import until
 
 
 @pytest.fixture

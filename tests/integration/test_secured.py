@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from testbed.background import Background
-from testbed.clients import commit, committed, create_topic, grant
+from testbed.clients import commit, committed, create_topic, grant, until
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration
 from tests.support.playbooks import PROGRAMS, ROOT, ProgramController, done, failed
 from tests.support.replication_tool import copied_topic
 from tests.support.rights import rights_of
-from tests.support.waiting import until
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.clients import Message, create_topic, produce
+from testbed.clients import Message, create_topic, produce, until
 from tests.support.kubernetes import kubernetes, objects
 from tests.support.scanning import Program
 from tests.support.spark import connect_server, standalone
@@ -101,11 +101,7 @@ def test_a_java_process_that_dies_is_told(source, orders):
 
 
 def kill_soon(find):
-    end = time.monotonic() + 30
-    while not (found := find()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    os.kill(found[0], signal.SIGKILL)
+    os.kill(until(find, 30, pause=0.02)[0], signal.SIGKILL)
 
 
 def parent_is_daemon(pid):

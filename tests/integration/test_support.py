@@ -4,10 +4,9 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from testbed.clients import Message, consume, create_topic, produce
+from testbed.clients import Message, consume, create_topic, produce, until
 from testbed.sandbox import alive, describe, start
 from tests.support import sharing
 from tests.support.loaded_python import loaded_python
@@ -49,14 +48,10 @@ def test_a_module_ends_with_the_interpreter_that_ansible_has_called(tmp_path):
     began, script = tmp_path / "began", tmp_path / "AnsiballZ_sleep.py"
     script.write_text(f"import os, sys, time\nopen({str(began)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
     client = subprocess.Popen([loaded_python(), str(script)])
-    while not (began.exists() and began.read_text()):
-        time.sleep(0.05)
+    until(lambda: began.exists() and began.read_text())
     client.kill()
     client.wait()
-    end = time.monotonic() + 10
-    while Path(f"/proc/{began.read_text()}").exists():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: not Path(f"/proc/{began.read_text()}").exists(), 10)
     script.write_text("import sys\nprint('said')\nsys.exit(3)\n")
     done = subprocess.run([loaded_python(), str(script)], stdout=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "said\n")

@@ -17,12 +17,12 @@ from testbed.clients import (
     produce_in_transactions,
     read,
     revoke,
+    until,
 )
 from testbed.mirror_maker import MirrorMaker
 from tests.support.consumers import member, unconsumed
 from tests.support.mirror_records import checkpoint, offset_sync
 from tests.support.playbooks import Controller, done, failed
-from tests.support.waiting import until
 
 
 class Mirrored(t.NamedTuple):

@@ -17,12 +17,12 @@ from testbed.clients import (
     produce,
     produce_in_transactions,
     read,
+    until,
 )
 from tests.support.consumers import consumed_by_member, member, open_transaction, unconsumed
 from tests.support.modules import Migration
 from tests.support.numbered import NOW, numbered
 from tests.support.replication_tool import copy
-from tests.support.waiting import until
 
 DAY = 86_400_000
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections"), str(ROOT / "roles/kafka_sandbox/files")]
 
 from testbed.background import Got, consumer
-from testbed.clients import Servers, committed, log_bounds
+from testbed.clients import Servers, committed, log_bounds, until
 from testbed.sandbox import start, stop_all
 from tests.faults.tally import Say, timed
 from tests.soak.company import GROUPS, TOPICS, Company
@@ -104,25 +104,27 @@ class Soak:
         """Start all groups at the destination, until they have everything, and compare with what they had consumed."""
         ends = {topic: log_bounds(self._source, topic) for topic in TOPICS}
         for group in GROUPS:
-            got: list[Got] = []
-            commits = committed(self._source, group)
-            # Where it has committed nothing yet, its consumers begin at the beginning, on both clusters.
-            stands = {
-                (topic, partition): commits.get((topic, partition), (0, ""))[0]
-                for topic, partitions in TOPICS.items()
-                for partition in range(partitions)
-            }
-            wanted = {
-                (topic, partition, number)
-                for (topic, partition), offset in stands.items()
-                for number in range(offset, ends[topic][partition][1])
-            }
-            with consumer(self._destination, group, list(TOPICS), got) as running:
-                deadline = time.monotonic() + SECONDS
-                while (left := wanted - _numbers(company, got)) and time.monotonic() < deadline:
-                    time.sleep(0.2)
-                running.end()
-            self._judge(company, group, stands, got, len(left))
+            self._start(company, group, ends)
+
+    def _start(self, company: Company, group: str, ends: t.Mapping[str, dict[int, tuple[int, int]]]) -> None:
+        got: list[Got] = []
+        commits = committed(self._source, group)
+        # Where it has committed nothing yet, its consumers begin at the beginning, on both clusters.
+        stands = {
+            (topic, partition): commits.get((topic, partition), (0, ""))[0]
+            for topic, partitions in TOPICS.items()
+            for partition in range(partitions)
+        }
+        wanted = {
+            (topic, partition, number)
+            for (topic, partition), offset in stands.items()
+            for number in range(offset, ends[topic][partition][1])
+        }
+        with consumer(self._destination, group, list(TOPICS), got) as running:
+            with contextlib.suppress(TimeoutError):  # what is lacking then is judged
+                until(lambda: wanted <= _numbers(company, got), SECONDS, pause=0.2)
+            running.end()
+        self._judge(company, group, stands, got, len(wanted - _numbers(company, got)))
 
     def _judge(
         self, company: Company, group: str, stands: t.Mapping[tuple[str, int], int], got: list[Got], left: int

@@ -3,14 +3,13 @@
 import contextlib
 import json
 import signal
-import time
 import typing as t
 import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from testbed.clients import Servers
+from testbed.clients import Servers, until
 from testbed.mirror_maker import ALIAS, IDENTITY, TARGET_ALIAS
 from testbed.sandbox import alive, end, free_ports, java_command, last_words, spawn
 
@@ -94,11 +93,10 @@ class Worker:
         self._until(lambda: self.state(name) == "RUNNING")
 
     def _until(self, reached: t.Callable[[], bool]) -> None:
-        deadline = time.monotonic() + SECONDS
-        while True:
+        def is_ready() -> bool:
+            assert alive(self._process), last_words(self._log)
             with contextlib.suppress(urllib.error.URLError, ConnectionError):  # 404 and 409 pass, too
-                if reached():
-                    return
-            if not alive(self._process) or time.monotonic() > deadline:
-                raise RuntimeError(f"the worker is not ready: {last_words(self._log)}")
-            time.sleep(0.3)
+                return reached()
+            return False
+
+        until(is_ready, SECONDS, lambda: f"the worker is not ready: {last_words(self._log)}", 0.3)

@@ -11,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_from_commits as read_progress,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from testbed.clients import Headers, Message, commit, committed, read
+from testbed.clients import Headers, Message, commit, committed, read, until
 from tests.support.modules import Migration, Process, outcome, spawn, succeeds
 
 SECONDS = 240.0
@@ -76,11 +76,12 @@ class Copy(Migration):
 
     def comes_to(self, records: int, process: Process) -> None:
         """Wait until so many are copied."""
-        end = time.monotonic() + SECONDS
-        while not self.copy_file.exists() or self.copied() < records:
+
+        def copied() -> bool:
             assert process.poll() is None, outcome(process)
-            assert time.monotonic() < end, f"{records} are not copied within {SECONDS} s"
-            time.sleep(0.1)
+            return self.copy_file.exists() and self.copied() >= records
+
+        until(copied, SECONDS, f"{records} are not copied within {SECONDS} s")
 
     def check(self, entries: t.Iterable[dict[str, t.Any]]) -> None:
         """All records are there once, in order, and each group stands at the first one that it has not consumed."""

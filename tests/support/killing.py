@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claimed, claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import Producer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from testbed.clients import until
 from tests.support.forks import context
 from tests.support.spark import java_processes, runs
 
@@ -81,10 +82,8 @@ class Attempt:
 
     def frozen(self) -> None:
         """Wait until it has frozen itself."""
-        end = time.monotonic() + SECONDS
-        while Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-            assert time.monotonic() < end and self.process.is_alive()
-            time.sleep(0.01)
+        stat = Path(f"/proc/{self.process.pid}/stat")
+        until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", pause=0.01)
 
     def thaw(self) -> None:
         """Let it go on."""
@@ -125,10 +124,7 @@ def gone(word: str, seconds: float = 60.0) -> None:
 
     Java writes its archive of classes when it ends for the first time on a machine, which takes some 20 seconds.
     """
-    end = time.monotonic() + seconds
-    while left := java_processes(word):
-        assert time.monotonic() < end, [(pid, Path(f"/proc/{pid}/cmdline").read_bytes()) for pid in left]
-        time.sleep(0.1)
+    until(lambda: not java_processes(word), seconds, lambda: f"{java_processes(word)} are still there")
 
 
 def python_workers(word: str) -> list[int]:

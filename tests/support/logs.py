@@ -1,9 +1,9 @@
 """Logs of a kind that takes some trouble to make."""
 
-import time
+import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP
-from testbed.clients import Message, Servers, commit, create_topic, produce, produce_in_transactions, read
+from testbed.clients import Message, Servers, commit, create_topic, produce, produce_in_transactions, read, until
 
 # All that a record may hold, and may lack.
 VARIED = [
@@ -21,22 +21,24 @@ def log_with_gaps(cluster: Servers, topic: str) -> None:
     assert written == [[0, 1], [3], [5, 6], [8]]
 
 
-def compacted_log(cluster: Servers, topic: str) -> None:
-    """A topic with one partition, of whose 300 records compaction has left less than 100."""
-    settings: dict[str, str | int] = {
-        "cleanup_policy": "compact",
-        "segment_bytes": 1_048_576,
-        "min_cleanable_dirty_ratio": "0.01",
-        "max_compaction_lag_ms": 100,
-        "segment_ms": 500,
-    }
-    create_topic(cluster, topic, partitions=1, **settings)
-    produce(cluster, topic, [Message(b"v%d" % n, b"k%d" % (n % 7)) for n in range(300)])
-    end = time.monotonic() + 60
-    while len(read(cluster, topic)) > 100:
-        assert time.monotonic() < end, "the log was not compacted"
-        time.sleep(1)
-        produce(cluster, topic, [Message(b"more", b"k0")])
+COMPACTED_AT_ONCE: dict[str, str | int] = {
+    "cleanup_policy": "compact",
+    "segment_ms": 500,
+    "max_compaction_lag_ms": 100,
+    "min_cleanable_dirty_ratio": "0.01",
+}
+
+
+def compacted_log(cluster: Servers, topic: str, messages: t.Sequence[Message] = (), left: int = 100) -> None:
+    """A topic with one partition, of whose records compaction has left no more than so many; without messages of 300."""
+    create_topic(cluster, topic, 1, **COMPACTED_AT_ONCE)
+    produce(cluster, topic, messages or [Message(b"v%d" % n, b"k%d" % (n % 7)) for n in range(300)])
+
+    def is_compacted() -> bool:
+        produce(cluster, topic, [Message(b"more", b"k0")])  # else the segment stays open
+        return len(read(cluster, topic)) <= left
+
+    until(is_compacted, what="the log was not compacted", pause=0.5)
 
 
 def topics_in_two_formats(cluster: Servers, topic: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from testbed.clients import (
     produce,
     produce_in_transactions,
     read,
+    until,
 )
 from testbed.mirror_maker import IDENTITY, MirrorMaker
 from tests.support.clusters import KafkaCluster
@@ -137,21 +138,24 @@ def numbered(number: int, partition: int = 0) -> Message:
 
 def _wait(source: KafkaCluster, destination: KafkaCluster, flows: t.Mapping[str, Flow]) -> None:
     """Return when everything is copied, and groups' checkpoints have stood still for some seconds."""
-    deadline = time.monotonic() + SECONDS
-    for name, flow in flows.items():
-        wanted = len(read(source, flow.topic, committed=not FLOWS[name].aborted_too)) + JUNK
-        while (found := len(read(destination, flow.copy))) < wanted:
-            _pause(f"{found} of {wanted} records of {flow.topic} are copied", deadline)
-    seen: list[set[tuple[str, int]]] = []
-    while not all(now := [checkpointed(destination, flow) for flow in flows.values()]) or now != seen:
-        seen = now
-        _pause(f"there are {[len(each) for each in now]} checkpoints", deadline)
+    until(
+        lambda: all(_is_copied(source, destination, name, flow) for name, flow in flows.items()),
+        SECONDS,
+        "MirrorMaker has not copied everything",
+        STILL,
+    )
+    seen: list[list[set[tuple[str, int]]]] = [[]]
+
+    def stand_still() -> bool:
+        seen.append([checkpointed(destination, flow) for flow in flows.values()])
+        return all(seen[-1]) and seen[-1] == seen[-2]
+
+    until(stand_still, SECONDS, lambda: f"MirrorMaker has written checkpoints of {seen[-1]} only", STILL)
 
 
-def _pause(found: str, deadline: float) -> None:
-    if time.monotonic() > deadline:
-        raise TimeoutError(f"MirrorMaker is not ready: {found}")
-    time.sleep(STILL)
+def _is_copied(source: KafkaCluster, destination: KafkaCluster, name: str, flow: Flow) -> bool:
+    records = read(source, flow.topic, committed=not FLOWS[name].aborted_too)
+    return len(read(destination, flow.copy)) >= len(records) + JUNK
 
 
 def checkpointed(destination: KafkaCluster, flow: Flow) -> set[tuple[str, int]]:

@@ -9,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import typing as t
 import uuid
 from pathlib import Path
@@ -26,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+from testbed.clients import until
 
 ROOT = Path(__file__).parents[2]
 MARK = "STREAMSHIFT_TEST"  # in the environment of the program and of whatever it starts
@@ -84,10 +84,7 @@ class Program:
 
     def gone(self, seconds: float = 60.0) -> None:
         """Nothing that it has started may be there any more, soon; a machine may be busy."""
-        end = time.monotonic() + seconds
-        while left := self.processes():
-            assert time.monotonic() < end, left
-            time.sleep(0.1)
+        until(lambda: not self.processes(), seconds, lambda: f"{self.processes()} are still there")
 
     def processes(self, program: str = "") -> dict[int, str]:
         """The processes that belong to it, but for itself: their ids and command lines."""

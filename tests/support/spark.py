@@ -5,7 +5,6 @@ import functools
 import os
 import re
 import sys
-import time
 import typing as t
 from pathlib import Path
 from unittest import mock
@@ -17,7 +16,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
-from testbed.sandbox import Process, alive, end, spawn
+from testbed.clients import until
+from testbed.sandbox import Process, alive, end, last_words, spawn
 
 HOME = Path(pyspark.__file__).parent
 SECONDS = 90.0
@@ -127,10 +127,13 @@ def _variables(folder: Path, python: str, memory: str) -> list[str]:
 
 def said(process: Process, log: Path, pattern: str) -> str:
     """Wait for a line of a log; its first group, if there is one."""
-    deadline = time.monotonic() + SECONDS
-    while not (found := re.search(pattern, log.read_text(errors="replace"))):
-        assert alive(process) and time.monotonic() < deadline, f"{log}:\n{log.read_text()[-3000:]}"
-        time.sleep(0.1)
+
+    def line() -> re.Match[str] | None:
+        found = re.search(pattern, log.read_text(errors="replace"))
+        assert found or alive(process), last_words(log)
+        return found
+
+    found = t.cast(re.Match[str], until(line, SECONDS, lambda: last_words(log)))
     return found[1] if found.groups() else found[0]
 
 

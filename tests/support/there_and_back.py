@@ -1,6 +1,7 @@
 """A group that goes to another cluster and back, with everything around it: producers, a replication tool, live consumers."""
 
 import collections
+import contextlib
 import itertools
 import json
 import time
@@ -8,19 +9,22 @@ import typing as t
 import zlib
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaError
-
 from testbed.clients import (
+    Ends,
     Message,
     commit,
     create_topic,
     log_bounds,
+    open_consumer,
     partitions_of,
     produce,
     produce_in_transactions,
     read,
+    received,
+    until,
 )
 from tests.support.clusters import KafkaCluster
+from tests.support.logs import COMPACTED_AT_ONCE
 from tests.support.modules import Result, succeeds
 from tests.support.playbooks import Controller, Played
 from tests.support.replication_tool import as_message
@@ -30,12 +34,7 @@ PARTITIONS = 2
 HOME = "kafka-migrations/onprem-to-cloud"
 KINDS = ("caught up", "transactions", "compaction", "LogAppendTime", "repartitioned")
 _SETTINGS: dict[str, dict[str, str | int]] = {
-    "compaction": {
-        "cleanup_policy": "compact",
-        "segment_ms": 500,
-        "max_compaction_lag_ms": 100,
-        "min_cleanable_dirty_ratio": "0.01",
-    },
+    "compaction": COMPACTED_AT_ONCE,
     "LogAppendTime": {"message_timestamp_type": "LogAppendTime"},
 }
 
@@ -128,33 +127,21 @@ class World:
         count: None for all there is.
         """
         cluster, group, topic = self._side(at_new)
-        consumer = Consumer(
-            {
-                "bootstrap.servers": ",".join(cluster.bootstrap_servers),
-                "group.id": group,
-                "auto.offset.reset": "error",
-                "enable.auto.commit": False,
-                "enable.partition.eof": count is None,
-                "log_level": 0,
-            }
-        )
         numbers = partitions_of(cluster, topic)
         left: dict[int | None, int] = dict.fromkeys(numbers, 1_000_000 if count is None else count // len(numbers))
-        deadline = time.monotonic() + 60
-        try:
+        ends: Ends = set()
+        with contextlib.closing(open_consumer(cluster, group)) as consumer:
             consumer.subscribe([topic])
-            while any(left.values()):
-                assert time.monotonic() < deadline, f"{left} records more did not come"
-                for message in consumer.consume(50, 0.5):
-                    if error := message.error():
-                        assert error.code() == KafkaError._PARTITION_EOF, error
-                        left[message.partition()] = 0
-                    elif left[message.partition()]:
+
+            def consumed() -> bool:
+                for message in received(consumer, ends, most=50):
+                    if left[message.partition()]:
                         left[message.partition()] -= 1
                         self.log[message.value() or b""] += 1
                         consumer.commit(message=message, asynchronous=False)
-        finally:
-            consumer.close()
+                return len(ends) == len(numbers) if count is None else not any(left.values())
+
+            until(consumed, what=lambda: f"{left} records more did not come", pause=0)
 
     def migrate(self, *words: str, **variables: t.Any) -> Played:
         """Play migrate_groups."""

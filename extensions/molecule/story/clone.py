@@ -12,17 +12,28 @@ clone.py SANDBOX NAME end      end the producer
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from confluent_kafka import Consumer
 from stage import play
 
 from kafka_sandbox import Cluster
-from testbed.clients import Message, commit, committed, create_topic, list_groups, log_bounds, produce
+from testbed.clients import (
+    Message,
+    commit,
+    committed,
+    create_topic,
+    list_groups,
+    log_bounds,
+    open_consumer,
+    produce,
+    received,
+    until,
+)
 
 PARTITIONS = 2
 RECORDS = 300  # of each partition, before the producer goes on
@@ -120,31 +131,20 @@ def _produce(staging: Cluster, topic: str, start: int, stop: int) -> None:
 
 def _consume(staging: Cluster, group: str, its: Stands, ends: Stands) -> dict[tuple[str, int], list[int]]:
     """What a plain consumer of the group gets of these partitions, up to where they ended, and commits."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": ",".join(staging.bootstrap_servers),
-            "group.id": group,
-            "auto.offset.reset": "latest",
-            "enable.auto.commit": False,
-        }
-    )
     found: dict[tuple[str, int], list[int]] = {where: [] for where in its}
-    deadline = time.monotonic() + 60
-    try:
+    with contextlib.closing(open_consumer(staging, group, auto_offset_reset="latest")) as consumer:
         consumer.subscribe(sorted({topic for topic, _partition in its}))
-        while any(its[where] + len(numbers) < ends[where] for where, numbers in found.items()):
-            assert time.monotonic() < deadline, f"{group} does not get all: {found}"
-            message = consumer.poll(1.0)
-            if message is None:
-                continue
-            assert not message.error(), message.error()
-            where = str(message.topic()), message.partition() or 0
-            if where in found:
-                found[where].append(int(message.value() or b""))
+
+        def all_there() -> bool:
+            for message in received(consumer, set()):
+                where = str(message.topic()), message.partition() or 0
+                if where in found:
+                    found[where].append(int(message.value() or b""))
+            return all(its[where] + len(numbers) >= ends[where] for where, numbers in found.items())
+
+        until(all_there, what=lambda: f"{group} does not get all: {found}", pause=0)
         consumer.commit(asynchronous=False)
-        return found
-    finally:
-        consumer.close()
+    return found
 
 
 if __name__ == "__main__":
