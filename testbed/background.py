@@ -6,9 +6,7 @@ import contextlib
 import threading
 import typing as t
 
-from confluent_kafka import Consumer
-
-from testbed.clients import Servers
+from testbed.clients import Servers, open_consumer
 
 
 class Background:
@@ -68,16 +66,7 @@ def consumer(
     """
 
     def work(over: threading.Event) -> None:
-        client = Consumer(
-            {
-                "bootstrap.servers": ",".join(cluster.bootstrap_servers),
-                "group.id": group,
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-                "log_level": 0,
-            }
-        )
-        with contextlib.closing(client):
+        with contextlib.closing(open_consumer(cluster, group, auto_offset_reset="earliest")) as client:
             client.subscribe(list(topics))
             while not over.wait(pause):
                 messages = [message for message in client.consume(batch, 0.2) if not message.error()]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import types
 import typing as t
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import TopicPartition
 
 from testbed.background import Background
-from testbed.clients import Servers, partitions_of
+from testbed.clients import Servers, open_consumer, open_producer, partitions_of
 
 _WAIT = 0.1  # seconds
 
@@ -54,20 +55,9 @@ class LiveTool:
             self._copying.end()
 
     def _run(self, over: threading.Event) -> None:
-        source, destination = (",".join(cluster.bootstrap_servers) for cluster in self._clusters)
-        consumer = Consumer(
-            {
-                "bootstrap.servers": source,
-                "group.id": "streamshift-live-tool",
-                "enable.auto.commit": False,
-                "isolation.level": "read_committed",
-                "log_level": 0,
-            }
-        )
-        producer = Producer(
-            {"bootstrap.servers": destination, "linger.ms": 5, "enable.idempotence": True, "log_level": 0}
-        )
-        try:
+        source, destination = self._clusters
+        producer = open_producer(destination, enable_idempotence=True)
+        with contextlib.closing(open_consumer(source)) as consumer:
             consumer.assign([TopicPartition(self._topic, *each) for each in self._next.items()])
             while not over.is_set():
                 for message in consumer.consume(500, _WAIT):
@@ -84,5 +74,3 @@ class LiveTool:
                     )
                     self._next[partition] = (message.offset() or 0) + 1
                 producer.flush(30)
-        finally:
-            consumer.close()

@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 import typing as t
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from sandbox_java import jars, java
+from testbed.clients import Ends, open_consumer, received
 from testbed.mirror_maker import MAIN, MirrorMaker
 from testbed.sandbox import spawn
 from tests.benchmark.loads import Load, create
@@ -143,28 +145,9 @@ def _offsets(admin: AdminClient, topic: str, partitions: int) -> int:
 
 def _count(address: str, topic: str, partitions: int) -> int:
     """How many records a topic has; the ends of transactions are none."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": address,
-            "group.id": "streamshift-benchmark",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "error",
-            "fetch.queue.backoff.ms": 5,
-        }
-    )
-    try:
+    count, ends = 0, Ends()
+    with contextlib.closing(open_consumer(Cluster([address]), fetch_queue_backoff_ms=5)) as consumer:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
-        count = ends = 0
-        while ends < partitions:
-            for message in consumer.consume(2000, 1.0):
-                error = message.error()
-                if error is None:
-                    count += 1
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    ends += 1
-                else:
-                    raise KafkaException(error)
-        return count
-    finally:
-        consumer.close()
+        while len(ends) < partitions:
+            count += len(received(consumer, ends))
+    return count

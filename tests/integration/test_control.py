@@ -7,7 +7,6 @@ import threading
 import time
 
 import pytest
-from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Position
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
@@ -24,7 +23,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clients import keeping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from testbed.clients import Message, commit, consume, create_topic, delete_records, produce
+from testbed.clients import (
+    Message,
+    commit,
+    consume,
+    create_topic,
+    delete_records,
+    open_consumer,
+    open_producer,
+    produce,
+)
 from testbed.sandbox import start
 from tests.support.consumers import assigned, member, offsets_in_transaction, open_transaction, share_member
 from tests.support.numbered import numbered_topic
@@ -172,10 +180,7 @@ def test_commits_of_an_open_transaction_are_waited_for(cluster, connection, topi
     create_topic(cluster, topic)
     where = TopicPartition(topic, 0)
     commit(cluster, topic, {where: 3})
-    settings = {"bootstrap.servers": ",".join(cluster.bootstrap_servers), "log_level": 0}
-    producer = Producer({**settings, "transactional.id": topic})
-    consumer = Consumer({**settings, "group.id": topic})
-    producer.init_transactions(20)
+    producer, consumer = open_producer(cluster, transactional_id=topic), open_consumer(cluster, topic)
     producer.begin_transaction()
     producer.send_offsets_to_transaction([Position(topic, 0, 9)], consumer.consumer_group_metadata(), 20)
     assert groups.read_groups(connection, [topic], stable=False)[topic].offsets[where].offset == 3

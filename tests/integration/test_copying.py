@@ -11,7 +11,6 @@ import time
 import typing as t
 
 import pytest
-from confluent_kafka import Producer
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -151,9 +150,7 @@ def foreign_writer(copied: Copied) -> t.Iterator[None]:
     """Somebody writes to all partitions that are copied to."""
 
     def write(over: threading.Event) -> None:
-        producer = Producer(
-            {"bootstrap.servers": ",".join(copied.servers.bootstrap_servers), "linger.ms": 5, "log_level": 0}
-        )
+        producer = clients.open_producer(copied.servers)
         while not over.wait(0.005):
             where = random.choice(list(copied.wanted))
             producer.produce(where.topic, FOREIGN, partition=where.partition)

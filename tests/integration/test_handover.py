@@ -6,7 +6,6 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 
 from testbed.clients import (
     Message,
@@ -24,7 +23,7 @@ from testbed.clients import (
 from testbed.mirror_maker import ALIAS
 from tests.support.clusters import KafkaCluster
 from tests.support.connect import Worker
-from tests.support.consumers import content
+from tests.support.consumers import content, open_transaction
 from tests.support.modules import refuses, succeeds
 from tests.support.playbooks import done
 from tests.support.replicator import Places, Replicator, places
@@ -182,15 +181,9 @@ def test_positions_of_transactions_that_are_open_or_aborted_are_refused(handover
     offsets_topic = handover.options["offsets_topic"]
     ((place, _value),) = handover.stored()[handover.topic, 0]
     key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"{handover.topic}"}}]'.encode()
-    servers = ",".join(handover.destination.bootstrap_servers)
-    producer = Producer({"bootstrap.servers": servers, "transactional.id": offsets_topic, "log_level": 0})
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    producer.produce(offsets_topic, b'{"offset":5}', key, place)
-    producer.flush(30)
     told = "aborted or open transactions have left other positions than committed ones"
-    assert told in refuses("kafka_connect_offsets", **handover.options)
-    producer.abort_transaction(30)
+    with open_transaction(handover.destination, offsets_topic, [Message(b'{"offset":5}', key, partition=place)]):
+        assert told in refuses("kafka_connect_offsets", **handover.options)
     assert told in refuses("kafka_connect_offsets", **handover.options)
     produce(handover.destination, offsets_topic, [Message(b'{"offset":%d}' % handover.copied[0], key, partition=place)])
     assert succeeds("kafka_connect_offsets", **handover.options)["changed"] is False

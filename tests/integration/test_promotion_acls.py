@@ -5,7 +5,6 @@ Where no older version takes part, one cluster with an authorizer is both: topic
 
 import contextlib
 
-import confluent_kafka
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import list_acls
@@ -14,9 +13,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from testbed.clients import create_topic, grant, revoke, until
+from tests.support.consumers import refusal
 from tests.support.modules import refuses, succeeds
 from tests.support.promotion import Promotion
 
@@ -34,15 +33,6 @@ def acls_on(secured, name):
     return {str(acl) for acl in list_acls(connection_from(secured.connection)) if acl.name == name}
 
 
-def produce_as(secured, user, topic):
-    """The name of the error with which a record is refused, None for one that is taken."""
-    said = []
-    producer = confluent_kafka.Producer(client_configuration(connection_from(secured.connection_as(user))))
-    producer.produce(topic, b"one", on_delivery=lambda error, _message: said.append(error and error.name()))
-    producer.flush(SECONDS)
-    return said[0]
-
-
 def test_acls_follow_before_and_after_the_cut_over_and_go_back(promotion, secured, topic, granted):
     copy = f"{topic}-copy"
     create_topic(secured, topic)
@@ -52,12 +42,12 @@ def test_acls_follow_before_and_after_the_cut_over_and_go_back(promotion, secure
     who = "for User:migrator"
     reading = {f"ALLOW {each} on TOPIC {copy} {who}" for each in READING}
     assert acls_on(secured, copy) == reading
-    assert produce_as(secured, "migrator", copy) == "TOPIC_AUTHORIZATION_FAILED"
+    assert refusal(secured.connection_as("migrator"), copy) == "TOPIC_AUTHORIZATION_FAILED"
 
     done = promotion.carefully(**options, acls="cutover")
     assert done["acls"] == [{"acl": f"ALLOW ALL on TOPIC {copy} {who}", "action": "add"}]
     assert done["diff"][0]["after"] == f"partitions: 1\nALLOW ALL on TOPIC {copy} {who}\n"
-    assert produce_as(secured, "migrator", copy) is None
+    assert refusal(secured.connection_as("migrator"), copy) is None
     where = TopicPartition(copy, 0)
     read = read_ranges(connection_from(secured.connection_as("migrator")), {where: [(0, 1)]})
     assert len(read[where][0].records) == 1

@@ -10,7 +10,6 @@ import re
 import socket
 
 import pytest
-from confluent_kafka import Producer
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import last_writers
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import process_namespace
@@ -27,6 +26,7 @@ from testbed.clients import (
     delete_records,
     delete_topic,
     log_bounds,
+    open_producer,
     produce,
     produce_in_transactions,
     read,
@@ -266,14 +266,7 @@ def test_topics_that_are_not_what_they_were_are_refused_whatever_was_said_of_new
 
 def test_who_still_writes_is_named_and_may_stop_a_migration(world):
     world.begin(100, 20)
-    producer = Producer(
-        {
-            "bootstrap.servers": ",".join(world.old.bootstrap_servers),
-            "transactional.id": f"{world.group}-shop",
-            "log_level": 0,
-        }
-    )
-    producer.init_transactions(30)
+    producer = open_producer(world.old, transactional_id=f"{world.group}-shop")
 
     def write(over):
         while not over.wait(0.2):

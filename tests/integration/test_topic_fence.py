@@ -5,7 +5,6 @@ import re
 import time
 from pathlib import Path
 
-import confluent_kafka
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import (
@@ -15,10 +14,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_req
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from testbed.background import Background
-from testbed.clients import Message, commit, committed, create_topic, grant, produce, revoke
-from tests.support.consumers import member
+from testbed.clients import Message, commit, committed, create_topic, grant, open_producer, produce, revoke
+from tests.support.consumers import member, refusal
 from tests.support.modules import refuses, run, succeeds
 from tests.support.playbooks import Controller, done, failed
 
@@ -54,13 +52,7 @@ class Fence:
 
     def write(self):
         """The name of the error with which a record of migrator is refused, None for one that is taken."""
-        said = []
-        producer = confluent_kafka.Producer(
-            client_configuration(connection_from(self.cluster.connection_as("migrator")))
-        )
-        producer.produce(self.topic, b"one", on_delivery=lambda error, _message: said.append(error and error.name()))
-        producer.flush(SECONDS)
-        return said[0]
+        return refusal(self.cluster.connection_as("migrator"), self.topic)
 
 
 @pytest.fixture
@@ -128,9 +120,7 @@ def test_a_fence_is_lifted_topic_by_topic(fence):
 
 def test_who_passes_by_is_named(fence):
     """A super user writes, whom no ACL stops."""
-    producer = confluent_kafka.Producer(
-        {"bootstrap.servers": ",".join(fence.cluster.bootstrap_servers), "enable.idempotence": True, "log_level": 0}
-    )
+    producer = open_producer(fence.cluster, enable_idempotence=True)
 
     def write(over):
         while not over.wait(0.05):
@@ -149,10 +139,7 @@ def test_who_passes_by_is_named(fence):
 def test_a_transaction_that_was_open_before_is_named_until_it_has_ended(fence):
     """Its producer commits it although the fence stands."""
     name = f"{fence.topic}-flink"
-    producer = confluent_kafka.Producer(
-        {"bootstrap.servers": ",".join(fence.cluster.bootstrap_servers), "transactional.id": name, "log_level": 0}
-    )
-    producer.init_transactions(SECONDS)
+    producer = open_producer(fence.cluster, transactional_id=name)
     producer.begin_transaction()
     producer.produce(fence.topic, b"undecided")
     producer.flush(SECONDS)

@@ -1,75 +1,80 @@
 """Applications around a group: members of every kind, writers, and what a group would be given to consume."""
 
 import contextlib
+import itertools
 import threading
-import time
 import typing as t
 import uuid
 
-from confluent_kafka import Consumer, KafkaError, Producer, ShareConsumer, TopicPartition
+from confluent_kafka import Consumer, Producer, ShareConsumer, TopicPartition
+from confluent_kafka import Message as Received
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from testbed.background import Background
-from testbed.clients import SECONDS, Message, Servers, Stored, committed, read
+from testbed.clients import (
+    SECONDS,
+    Ends,
+    Message,
+    Servers,
+    Stored,
+    committed,
+    open_consumer,
+    open_producer,
+    read,
+    received,
+    stored,
+    until,
+)
 
 Content = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 
 
 @contextlib.contextmanager
 def member(
-    cluster: Servers, group: str, topics: t.Sequence[str], protocol: str = "classic", commits: bool = True
+    cluster: Servers,
+    group: str,
+    topics: t.Sequence[str],
+    protocol: str = "classic",
+    commits: bool = True,
+    start: str = "earliest",
+    got: list[Received] | None = None,
 ) -> t.Iterator[Consumer]:
-    """A live member that has consumed everything. protocol: classic, or consumer for KIP-848. commits: that, too."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
-            "group.id": group,
-            "group.protocol": protocol,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "log_level": 0,
-        }
-    )
-    try:
+    """A live member that has consumed everything, and with commits committed that. protocol: classic, or consumer for KIP-848.
+
+    start: where it begins without a valid commit. got: where what it has consumed is added.
+    """
+    settings = {"group_protocol": protocol, "auto_offset_reset": start}
+    with contextlib.closing(open_consumer(cluster, group, **settings)) as consumer:
         consumer.subscribe(list(topics))
-        deadline = time.monotonic() + SECONDS
-        ends: set[tuple[str | None, int | None]] = set()
-        while not consumer.assignment() or len(ends) < len(consumer.assignment()):
-            assert time.monotonic() < deadline, f"group {group} was not given its partitions"
-            message = consumer.poll(0.1)
-            if message is not None and message.error():
-                ends.add((message.topic(), message.partition()))
+        ends: Ends = set()
+
+        def is_at_the_ends() -> bool:
+            its = received(consumer, ends)
+            if got is not None:
+                got.extend(its)
+            assigned = consumer.assignment()
+            return bool(assigned) and len(ends) >= len(assigned)
+
+        until(is_at_the_ends, SECONDS, f"group {group} did not come to the end of its partitions", pause=0)
         if commits:
             consumer.commit(offsets=consumer.position(consumer.assignment()), asynchronous=False)
         yield consumer
-    finally:
-        consumer.close()
 
 
 @contextlib.contextmanager
 def assigned(cluster: Servers, group: str, topic: str) -> t.Iterator[t.Callable[[], int]]:
     """A consumer with assign(), which no broker counts as a member. Calling what it yields commits one record more."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
-            "group.id": group,
-            "enable.auto.commit": False,
-            "log_level": 0,
-        }
-    )
-    offset = 0
+    with contextlib.closing(open_consumer(cluster, group)) as consumer:
+        numbers = itertools.count(1)
 
-    def more() -> int:
-        nonlocal offset
-        offset += 1
-        consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
-        return offset
+        def more() -> int:
+            offset = next(numbers)
+            consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+            return offset
 
-    try:
         consumer.assign([TopicPartition(topic, 0, 0)])
         yield more
-    finally:
-        consumer.close()
 
 
 @contextlib.contextmanager
@@ -100,15 +105,8 @@ def share_member(cluster: Servers, group: str, topic: str) -> t.Iterator[None]:
 @contextlib.contextmanager
 def open_transaction(cluster: Servers, topic: str, messages: t.Sequence[Message]) -> t.Iterator[None]:
     """Records of a transaction that ends, aborted, with the block only."""
-    producer = Producer(
-        {
-            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
-            "transactional.id": f"writer-{uuid.uuid4()}",
-            "transaction.timeout.ms": 600_000,
-            "log_level": 0,
-        }
-    )
-    producer.init_transactions(SECONDS)
+    name = f"writer-{uuid.uuid4()}"
+    producer = open_producer(cluster, transactional_id=name, transaction_timeout_ms=600_000)
     producer.begin_transaction()
     for message in messages:
         producer.produce(topic, message.value, message.key, message.partition, timestamp=message.timestamp)
@@ -117,6 +115,15 @@ def open_transaction(cluster: Servers, topic: str, messages: t.Sequence[Message]
         yield
     finally:
         producer.abort_transaction(SECONDS)
+
+
+def refusal(connection: dict[str, t.Any], topic: str) -> str | None:
+    """The name of the error with which a record is refused, None for one that is taken."""
+    said: list[str | None] = []
+    producer = Producer(client_configuration(connection_from(connection)))
+    producer.produce(topic, b"one", on_delivery=lambda error, _message: said.append(error.name() if error else None))
+    producer.flush(SECONDS)
+    return said[0]
 
 
 def content(record: Stored) -> Content:
@@ -138,53 +145,20 @@ def consumed_by_member(cluster: Servers, group: str, topic: str) -> list[Content
 
     It has no position to fall back to: a partition without a valid commit raises.
     """
-    consumer = Consumer(
-        {
-            "bootstrap.servers": ",".join(cluster.bootstrap_servers),
-            "group.id": group,
-            "client.id": f"reader-{uuid.uuid4().hex[:8]}",
-            "auto.offset.reset": "error",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "isolation.level": "read_committed",
-            "log_level": 0,
-        }
-    )
-    found: list[Content] = []
-    ends: set[int | None] = set()
-    deadline = time.monotonic() + SECONDS
-    try:
-        consumer.subscribe([topic])
-        while not consumer.assignment() or len(ends) < len(consumer.assignment()):
-            assert time.monotonic() < deadline, f"group {group} did not come to the end of {topic}"
-            message = consumer.poll(0.1)
-            if message is None:
-                continue
-            if error := message.error():
-                assert error.code() == KafkaError._PARTITION_EOF, error
-                ends.add(message.partition())
-                continue
-            kind, timestamp = message.timestamp()
-            headers = tuple(t.cast(list[tuple[str, bytes | None]], message.headers() or []))
-            found.append((message.partition() or 0, timestamp if kind else -1, message.key(), message.value(), headers))
-    finally:
-        consumer.close()
-    return sorted(found, key=lambda each: each[0])
+    got: list[Received] = []
+    with member(cluster, group, [topic], commits=False, start="error", got=got):
+        pass
+    return sorted((content(stored(each)) for each in got), key=lambda each: each[0])
 
 
 @contextlib.contextmanager
 def offsets_in_transaction(cluster: Servers, group: str, offsets: t.Mapping[tuple[str, int], int]) -> t.Iterator[str]:
     """A transaction that commits offsets for a group and is not ended; -> its transactional id."""
-    settings = {"bootstrap.servers": ",".join(cluster.bootstrap_servers), "log_level": 0}
     name = f"writer-{uuid.uuid4()}"
-    producer = Producer({**settings, "transactional.id": name, "transaction.timeout.ms": 600_000})
-    consumer = Consumer({**settings, "group.id": group})
-    try:
-        producer.init_transactions(SECONDS)
+    producer = open_producer(cluster, transactional_id=name, transaction_timeout_ms=600_000)
+    with contextlib.closing(open_consumer(cluster, group)) as consumer:
         producer.begin_transaction()
         positions = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
         producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), SECONDS)
         yield name
         producer.abort_transaction(SECONDS)
-    finally:
-        consumer.close()
