@@ -20,10 +20,9 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_offset_verify,
 )
 from tests.support.forks import context
-from tests.support.killing import python_workers
 from tests.support.modules import Result, run
+from tests.support.processes import of_spark, python_workers
 from tests.support.scanning import MARK
-from tests.support.spark import java_processes
 from tests.support.sparkless import sparkless
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +68,7 @@ class Attempt:
 
     def java(self) -> list[int]:
         """Spark's Java processes."""
-        return [pid for pid in java_processes(self.word) if _program(pid).startswith("java")]
+        return [each.pid for each in of_spark(self.word) if each.program.startswith("java")]
 
     def workers(self) -> list[int]:
         """Spark's Python workers."""
@@ -77,7 +76,8 @@ class Attempt:
 
     def processes(self) -> list[int]:
         """The module and whatever it has started."""
-        return [pid for pid in (self.pid, *java_processes(self.word)) if _program(pid)]
+        own = [self.pid] if self.process.is_alive() else []
+        return own + [each.pid for each in of_spark(self.word)]
 
     def outcome(self) -> Result | None:
         """What the module says in the end; None where it was killed, or hangs and is killed therefore."""
@@ -117,9 +117,3 @@ def _main(module: str, options: Result, spark: bool, variables: dict[str, str], 
             traceback.print_exc()
             result = {"failed": True, "msg": f"{type(exc).__name__}: {exc}", "exception": traceback.format_exc()}
     answers.send(result)
-
-
-def _program(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
-    return ""

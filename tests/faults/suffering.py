@@ -1,14 +1,12 @@
 """One step of a migration under faults: attempts, what holds after each, and the re-run that mends."""
 
 import dataclasses
-import functools
 import random
 import time
 import typing as t
 import uuid
 from pathlib import Path
 
-from testbed.clients import until
 from tests.faults import kinds
 from tests.faults.attempts import Attempt
 from tests.faults.bed import Bed
@@ -17,7 +15,7 @@ from tests.faults.kinds import Scene
 from tests.faults.shares import Share
 from tests.faults.tally import Fault, Tally
 from tests.support.modules import Result
-from tests.support.spark import java_processes
+from tests.support.processes import gone
 
 # What a module may call that which a fault does to it. Anything else is a wrong diagnosis.
 EXPECTED = ("broker_refused", "connection_failed", "spark_failed", "locked")
@@ -112,9 +110,9 @@ class Sufferer:
         """Look for what runs, or lies, after all of it; what was killed may take its time to end."""
         for word, faults in self._words.items():
             try:
-                until(functools.partial(_nothing_runs, word), _GONE_WITHIN)
-            except TimeoutError:
-                self.tally.violated(faults, "leftovers", f"processes {java_processes(word)}", self.story, "end")
+                gone(word, _GONE_WITHIN)
+            except TimeoutError as left:
+                self.tally.violated(faults, "leftovers", str(left), self.story, "end")
         for path in sorted(self.temporary.iterdir()):
             self.tally.violated(
                 self._all_faults(), "leftovers", f"{path.name} in the temporary folder", self.story, "end"
@@ -188,10 +186,6 @@ class Sufferer:
 
     def _violated(self, faults: t.Sequence[Fault], what: str, text: str, step: Step) -> None:
         self.tally.violated(faults, what, text, self.story, step.name)
-
-
-def _nothing_runs(word: str) -> bool:
-    return not java_processes(word)
 
 
 def unclear(result: Result) -> str | None:

@@ -5,7 +5,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import time
 import uuid
 
@@ -16,11 +15,12 @@ from testbed import clients
 from testbed.sandbox import start
 from tests.support.consumers import member
 from tests.support.copies import Copy, messages
-from tests.support.killing import dies_copying, gone, python_workers
+from tests.support.killing import dies_copying
 from tests.support.kubernetes import kubernetes, objects
 from tests.support.modules import kill, outcome
+from tests.support.processes import gone, of_spark, python_workers, running
 from tests.support.scanning import MARK
-from tests.support.spark import java_processes, runs, standalone
+from tests.support.spark import standalone
 from tests.support.sparkless import sparkless
 
 RECORDS = 15_000  # of each partition
@@ -112,7 +112,7 @@ def test_who_was_frozen_ends_when_another_has_copied_everything(source, destinat
     """As on a machine that was suspended, while somebody has taken its files elsewhere."""
     frozen = copy.begun(seconds=30)
     copy.comes_to(1, frozen)
-    processes = [frozen.pid, *java_processes(mark)]
+    processes = [frozen.pid, *(each.pid for each in of_spark(mark))]
     for pid in processes:
         os.kill(pid, signal.SIGSTOP)
     shutil.copytree(copy.directory, tmp_path / "elsewhere")
@@ -195,7 +195,8 @@ def family(pid):
 
 
 def busy_executors(cluster):
-    return [pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorBackend") and workers(pid)]
+    java = of_spark(str(cluster.folder))
+    return [each.pid for each in java if "ExecutorBackend" in each.words and workers(each.pid)]
 
 
 def workers(executor):
@@ -204,5 +205,4 @@ def workers(executor):
 
 
 def children(pid):
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], stdout=subprocess.PIPE, text=True, check=False)
-    return list(map(int, found.stdout.split()))
+    return [each.pid for each in running() if each.parent == pid]

@@ -15,6 +15,7 @@ from testbed.clients import commit, committed, create_topic, grant, until
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration
 from tests.support.playbooks import PROGRAMS, ROOT, ProgramController, done, failed
+from tests.support.processes import running
 from tests.support.replication_tool import copied_topic
 from tests.support.rights import rights_of
 
@@ -144,10 +145,9 @@ def files_with(secret, folder):
 
 def kill_those_with(variable):
     """Kill what has this in its environment: each task of Ansible has a session of its own."""
-    for folder in Path("/proc").glob("[0-9]*"):
+    for each in running(variable):
         with contextlib.suppress(OSError):  # ended meanwhile
-            if variable.encode() in (folder / "environ").read_bytes().split(b"\0"):
-                os.kill(int(folder.name), signal.SIGKILL)
+            os.kill(each.pid, signal.SIGKILL)
 
 
 def stored_by_tasks():
@@ -169,11 +169,8 @@ def processes():
 
     def look(over):
         while not over.wait(0.05):
-            for folder in Path("/proc").glob("[0-9]*"):
-                with contextlib.suppress(OSError):  # ended meanwhile
-                    line = (folder / "cmdline").read_bytes()
-                    if b"ansible" in line or b"AnsiballZ" in line:
-                        seen.add((line + b"\0" + (folder / "environ").read_bytes()).decode(errors="replace"))
+            its = [each for each in running() if "ansible" in each.words or "AnsiballZ" in each.words]
+            seen.update(f"{each.words} {each.environment}" for each in its)
 
     with Background(look):
         yield seen

@@ -6,13 +6,13 @@ Neither while a large job runs, nor after it was killed.
 import contextlib
 import socket
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.support.kubernetes import kubernetes, objects
+from tests.support.processes import of_spark
 from tests.support.scanning import JOBS, Program
-from tests.support.spark import SparkCluster, java_processes, runs
+from tests.support.spark import SparkCluster
 from tests.support.yarn import yarn
 
 RANGES = 5_000  # with such names the function for the workers would be larger than 1 MiB, and pyspark would write it to a file
@@ -32,16 +32,6 @@ def tellers(folder):
     """The files below a folder that hold the secret, and how many there are in all."""
     contents = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return [path for path, content in contents.items() if SECRET in content], len(contents)
-
-
-def processes_that_tell(pids):
-    found = []
-    for pid in pids:
-        for file in ("cmdline", "environ"):
-            with contextlib.suppress(OSError):
-                if SECRET in Path(f"/proc/{pid}/{file}").read_bytes():
-                    found.append((pid, file))
-    return found
 
 
 @contextlib.contextmanager
@@ -76,9 +66,9 @@ def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkey
                 time.sleep(0.5)
                 telling, count = tellers(tmp_path)
                 assert telling == [] and count > 5
-                running = java_processes(str(tmp_path))
-                assert list(events.iterdir()) and any(runs(pid, "pyspark.daemon") for pid in running)
-                assert processes_that_tell(running) == []
+                running = of_spark(str(tmp_path))
+                assert list(events.iterdir()) and any("pyspark.daemon" in each.words for each in running)
+                assert not [each for each in running if SECRET.decode() in each.words + each.environment]
         finally:
             program.kill()
         telling, count = tellers(tmp_path)

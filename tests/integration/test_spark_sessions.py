@@ -13,6 +13,7 @@ import pytest
 
 from testbed.clients import Message, create_topic, produce, until
 from tests.support.kubernetes import kubernetes, objects
+from tests.support.processes import python_workers
 from tests.support.scanning import Program
 from tests.support.spark import connect_server, standalone
 
@@ -88,29 +89,20 @@ def test_nothing_outlives_a_killed_driver_and_the_next_run_works(
 def test_a_worker_process_that_is_killed_is_replaced(source, orders):
     program = Program(source.connection, orders, master="local[2,4]")
     program.opened()
-    kill_soon(lambda: [pid for pid in program.processes("pyspark.daemon") if parent_is_daemon(pid)])
+    kill_soon(lambda: python_workers(program.mark))
     assert program.outcome() == ALL
 
 
 def test_a_java_process_that_dies_is_told(source, orders):
     program = Program(source.connection, orders)
     program.opened()
-    kill_soon(lambda: list(program.processes("bin/java")))
+    kill_soon(lambda: [each.pid for each in program.processes("bin/java")])
     failed = program.outcome()
     assert failed["kind"] == "SparkFailed" and "Spark's Java process has ended" in failed["failed"]
 
 
 def kill_soon(find):
     os.kill(until(find, 30, pause=0.02)[0], signal.SIGKILL)
-
-
-def parent_is_daemon(pid):
-    """Of the processes called daemon, the first begets the workers."""
-    try:
-        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-        return b"pyspark.daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
-    except FileNotFoundError:
-        return False
 
 
 def test_a_master_that_does_not_answer_is_told(source, orders):

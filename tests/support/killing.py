@@ -5,7 +5,6 @@ FUNCTION.
 """
 
 import collections
-import contextlib
 import functools
 import json
 import os
@@ -28,7 +27,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.conflue
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from testbed.clients import until
 from tests.support.forks import context
-from tests.support.spark import java_processes, runs
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60.0
@@ -117,26 +115,6 @@ def dies_copying(function: str) -> t.Callable[..., None]:
     """The same for kafka_backlog_copy, and a function of a file of its use case."""
     room = "ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog"
     return functools.partial(dies_in, f"{room}.{function}")
-
-
-def gone(word: str, seconds: float = 60.0) -> None:
-    """Nothing that Spark has started with this word in its environment may be there any more, soon.
-
-    Java writes its archive of classes when it ends for the first time on a machine, which takes some 20 seconds.
-    """
-    until(lambda: not java_processes(word), seconds, lambda: f"{java_processes(word)} are still there")
-
-
-def python_workers(word: str) -> list[int]:
-    """Spark's Python workers with this word in their environment, each of which has one task."""
-    # So are the workers called too, which the first daemon begets.
-    return [pid for pid in java_processes(word) if runs(pid, "pyspark.daemon") and runs(_parent(pid), "pyspark.daemon")]
-
-
-def _parent(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return 0
 
 
 def _copy(source: Connection, destination: Connection, jobs: list[Job], step: Step | None, answers: t.Any) -> None:

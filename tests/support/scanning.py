@@ -4,7 +4,6 @@ Its standard input: JSON with job (one of JOBS), options (of Spark), connection,
 prints "open" when its session is there, and in the end a line of JSON: rows and distinct of a scan, or failed.
 """
 
-import contextlib
 import json
 import os
 import subprocess
@@ -26,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 from testbed.clients import until
+from tests.support.processes import Running, running
 
 ROOT = Path(__file__).parents[2]
 MARK = "STREAMSHIFT_TEST"  # in the environment of the program and of whatever it starts
@@ -86,16 +86,10 @@ class Program:
         """Nothing that it has started may be there any more, soon; a machine may be busy."""
         until(lambda: not self.processes(), seconds, lambda: f"{self.processes()} are still there")
 
-    def processes(self, program: str = "") -> dict[int, str]:
-        """The processes that belong to it, but for itself: their ids and command lines."""
-        found = {}
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if f"{MARK}={self.mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                    words = os.fsdecode((process / "cmdline").read_bytes()).replace("\0", " ")
-                    if program in words and int(process.name) != self.process.pid:
-                        found[int(process.name)] = words
-        return found
+    def processes(self, program: str = "") -> list[Running]:
+        """The processes that belong to it, but for itself."""
+        its = running(f"{MARK}={self.mark}")
+        return [each for each in its if program in each.words and each.pid != self.process.pid]
 
 
 def _scan(spark: SparkSession, connection: Connection, ranges: list[Range]) -> dict[str, t.Any]:

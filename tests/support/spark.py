@@ -135,22 +135,3 @@ def said(process: Process, log: Path, pattern: str) -> str:
 
     found = t.cast(re.Match[str], until(line, SECONDS, lambda: last_words(log)))
     return found[1] if found.groups() else found[0]
-
-
-def java_processes(word: str) -> list[int]:
-    """The Java processes, and the Python ones that they have started, with a word in command line or environment."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            said = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
-            program = os.path.basename(os.readlink(process / "exe"))
-            if word.encode() in said and program.startswith(("java", "python")) and int(process.name) != os.getpid():
-                found.append(int(process.name))
-    return sorted(found)
-
-
-def runs(pid: int, program: str) -> bool:
-    """Whether a process has this word in its command line."""
-    with contextlib.suppress(OSError):
-        return program.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-    return False
