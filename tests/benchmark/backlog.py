@@ -11,7 +11,8 @@ import typing as t
 
 from tests.benchmark.bed import Bed, filled, stand
 from tests.benchmark.loads import LOADS, Load, create
-from tests.benchmark.measure import Run, run_module
+from tests.benchmark.measure import Run
+from tests.benchmark.migration import Migration
 from tests.benchmark.mirroring import mirrored, remove
 from tests.benchmark.programs import Program, started
 
@@ -161,24 +162,12 @@ def _copied(bed: Bed, load: Load, programs: t.Sequence[Program], config: dict[st
 
 def module_copied(bed: Bed, load: Load) -> Run:
     """A run of the module for one group that has consumed nothing. What it has made is removed."""
-    number, group = next(_number), f"{load.name}-group"
-    stand(
-        bed.source,
-        {group: {(topic, partition): 0 for topic in load.topic_names for partition in range(load.partitions)}},
-    )
-    source, destination = ({"bootstrap_servers": [each.near]} for each in (bed.source, bed.destination))
-    snapshot, copied, plan = (str(bed.folder / f"{what}-{number}.json") for what in ("taken", "copy", "copied"))
-    run_module("kafka_group_offsets", cluster=source, groups=[group], snapshot=snapshot)
-    run = run_module(
-        "kafka_backlog_copy",
-        with_children=True,
-        source=source,
-        destination=destination,
-        snapshot=snapshot,
-        copy=copied,
-        plan=plan,
-        idle_wait=IDLE_WAIT,
-    )
+    commits = {(topic, partition): 0 for topic in load.topic_names for partition in range(load.partitions)}
+    folder = bed.folder / f"copied-{next(_number)}"
+    its = Migration(folder, bed.source.near, bed.destination.near, {f"{load.name}-group": commits})
+    stand(bed.source, its.commits)
+    its.snapshot()
+    run = its.both("kafka_backlog_copy", "snapshot", "copy", "plan", with_children=True, idle_wait=IDLE_WAIT)
     remove(bed.destination.near, load.topic_names)
     if (count := sum(each["copied"] for each in run.result["ranges"])) != _records(load):
         raise RuntimeError(f"{count} records were copied instead of {_records(load)}")

@@ -10,8 +10,7 @@ import typing as t
 from tests.benchmark.bed import ROUND_TRIP, Bed
 from tests.benchmark.loads import LOADS
 from tests.benchmark.measure import Run
-from tests.benchmark.migration import Migration
-from tests.benchmark.rounds import Population
+from tests.benchmark.migration import STEPS, Migration
 from tests.benchmark.tables import median, row, title
 from tests.benchmark.trips import in_a_row
 
@@ -54,12 +53,14 @@ def distance(bed: Bed) -> None:
     for again in range(1 if bed.short else REPEATS):
         for number, way in enumerate(WAYS):
             bed.lengthen(way.milliseconds, way.loss)
-            population = Population(bed.folder / f"distance-{again}-{number}", load.records, load.commits())
-            migration = Migration(bed, population, far=way is not NEAR)
+            away = way is not NEAR
+            migration = Migration(
+                bed.folder / f"distance-{again}-{number}", bed.source[away], bed.destination[away], load.commits()
+            )
             for name, ways in steps.items():
-                ways[way].append(getattr(migration, name)())
+                ways[way].append(STEPS[name](migration))
                 seen = bed.lengthen(way.milliseconds, way.loss)
-                if way is not NEAR:
+                if away:
                     trips[name][way].append(len(in_a_row(seen)))
     bed.lengthen(ROUND_TRIP)
     for name, ways in steps.items():

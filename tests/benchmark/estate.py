@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import gc
 import time
+import typing as t
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import COLLECTED_AT
 from tests.benchmark.bed import Bed
 from tests.benchmark.loads import LOADS
-from tests.benchmark.measure import Run
-from tests.benchmark.migration import Migration
-from tests.benchmark.rounds import Population
+from tests.benchmark.measure import Run, run_module
+from tests.benchmark.migration import STEPS, Migration
 from tests.benchmark.tables import row, title
 from tests.support.chromium import CHROMIUM, chromium, watched
 
@@ -27,24 +27,37 @@ REPORTED = ("snapshot", "plan", "verify", "commit")
 def estate(bed: Bed) -> None:
     """What do the steps of a migration of so many groups cost, and can people still read what they make?"""
     load = LOADS["estate"]
-    population = Population(bed.folder / "estate", load.records, load.commits())
+    migration = Migration(bed.folder / "estate", bed.source.near, bed.destination.near, load.commits())
     title(
-        f"estate: {load.groups:,} groups with {population.size:,} offsets on {load.topics * load.partitions:,} partitions "
+        f"estate: {load.groups:,} groups with {migration.size:,} offsets on {load.topics * load.partitions:,} partitions "
         "of each cluster"
     )
-    migration, ran = Migration(bed, population), dict[str, Run]()
-    for step in (
-        *(migration.list, migration.snapshot, migration.plan, migration.verify, migration.commit),
-        *(migration.read_back, migration.status),
-    ):
-        ran[step.__name__] = run = step()
-        row(step.__name__, [run], TARGETS.get(step.__name__, ""))
-    _per_entry(ran["plan"], population.size)
-    row("report", [migration.report(**{name: ran[name] for name in REPORTED})])
-    row("roll_back", [migration.roll_back()], TARGETS["roll_back"])
+    ran: dict[str, Run] = {}
+    for name, step in STEPS.items():
+        if name == "roll_back":
+            row("report", [_report(migration, {each: ran[each].result for each in REPORTED})])
+        ran[name] = step(migration)
+        row(name, [ran[name]], TARGETS.get(name, ""))
+    _per_entry(ran["plan"], migration.size)
     _look_at_diff(ran["commit"])
-    _read_plan(population.folder / "plan.json")
-    _open_report(population.folder / "report.html")
+    _read_plan(migration.file("plan"))
+    _open_report(migration.folder / "report.html")
+
+
+def _report(migration: Migration, results: dict[str, t.Any]) -> Run:
+    """The page for people, of what the steps have returned."""
+    return run_module(
+        "kafka_migration_run",
+        state="reported",
+        directory=str(migration.folder),
+        results=results,
+        role="group_migration",
+        phase="migrate",
+        source="source",
+        destination="destination",
+        source_cluster=migration.source,
+        destination_cluster=migration.destination,
+    )
 
 
 def _per_entry(run: Run, entries: int) -> None:

@@ -7,15 +7,15 @@ from __future__ import annotations
 import itertools
 import statistics
 import typing as t
-from pathlib import Path
 
 from testbed.clients import change_topic, committed, delete_records
 from testbed.mirror_maker import ALIAS, TARGET_ALIAS
 from tests.benchmark.bed import Bed, filled, stand
 from tests.benchmark.loads import Commits, Load, create
-from tests.benchmark.measure import Run, record_numbers, run_module
+from tests.benchmark.measure import Run, record_numbers
+from tests.benchmark.migration import Migration
 from tests.benchmark.mirroring import LEFT_AT_DESTINATION, LEFT_AT_SOURCE, Cluster, Rival, remove
-from tests.benchmark.tables import connection, median, row, title
+from tests.benchmark.tables import median, row, title
 
 REPEATS = 3
 EXPIRED = 3  # records that the source had before MirrorMaker 2 came, so that offsets differ
@@ -81,16 +81,16 @@ def _exactness(bed: Bed, load: Load, own: t.Mapping[str, int | None]) -> None:
     runs: dict[str, list[Run]] = {}
     for stamps, topic in zip(STAMPS, load.topic_names, strict=True):
         wanted = {group: at[topic, 0] for group, at in _commits(load).items() if (topic, 0) in at}
-        snapshot = _snapshot(bed, list(wanted), next(_number))
+        its = _migration(bed, {group: {(topic, 0): offset} for group, offset in wanted.items()})
+        its.snapshot()
         offsets = {group: offset for group in wanted if (offset := own[group]) is not None}
         if without := wanted.keys() - offsets.keys():
             print(f"  MirrorMaker 2 has committed nothing for {len(without)} of {len(wanted)} groups", flush=True)
         repeated[f"{stamps}, MirrorMaker 2's own sync"] = _repeated(bed, topic, wanted, offsets)
         for _again in range(1 if bed.short else REPEATS):
             for name, options in STRATEGIES.items():
-                run = _translate(
-                    bed, snapshot, bed.folder / f"plan-{next(_number)}.json", with_children=True, **options
-                )
+                its.forget("plan")
+                run = its.translate(with_children=True, **options)
                 runs.setdefault(f"{stamps}, {name}", []).append(run)
                 ours = {entry["group"]: entry["offset"] for entry in run.result["entries"]}
                 repeated.setdefault(f"{stamps}, {name}", []).extend(_repeated(bed, topic, wanted, ours))
@@ -101,11 +101,11 @@ def _exactness(bed: Bed, load: Load, own: t.Mapping[str, int | None]) -> None:
         exact = f"{each.count(0) / len(each):.0%}"
         print(f"  {name:<44}{statistics.mean(each):>9,.0f}{max(each):>11,}{exact:>11}")
     title(f"sync: the plan for {count} groups (kafka_offset_translate)")
-    for name, its in runs.items():
-        read = f"{its[0].result['records_read'] / count:,.0f} records read for a group"
+    for name, taken in runs.items():
+        read = f"{taken[0].result['records_read'] / count:,.0f} records read for a group"
         if name == f"{STAMPS[1]}, {WITHOUT}" and load.records > SEARCH_LIMIT:
             read = f"{2 * load.records:,} records read by Spark"
-        row(name, its, read)
+        row(name, taken, read)
 
 
 def _repeated(bed: Bed, topic: str, wanted: t.Mapping[str, int], offsets: t.Mapping[str, int]) -> list[int]:
@@ -125,14 +125,14 @@ def _rounds(bed: Bed, load: Load) -> None:
     title(f"sync: a round for {load.groups} groups on {load.partitions} partitions, and one with no news, in turns")
     rounds: dict[str, dict[str, list[Run]]] = {"the first": {}, "with no news": {}}
     for _again in range(1 if bed.short else REPEATS):
-        number = next(_number)
+        its = _migration(bed, load.commits())
         for which, steps in rounds.items():
-            for step, run in _round(bed, load, number).items():
+            for step, run in _round(its).items():
                 steps.setdefault(step, []).append(run)
             written = steps["commit"][-1].result["written"]
             if written != (partitions if which == "the first" else 0):
                 raise RuntimeError(f"{written} of {partitions} offsets were written in {which} round")
-        _commit(bed, number, state="rolled_back", everything=True)
+        its.roll_back()
     for which, steps in rounds.items():
         for step, runs in steps.items():
             row(f"{step}, {which}", runs)
@@ -144,43 +144,18 @@ def _rounds(bed: Bed, load: Load) -> None:
     )
 
 
-def _round(bed: Bed, load: Load, number: int) -> dict[str, Run]:
-    """Snapshot, plan and commit with the files of this number. The plan's offsets are compared with the right ones."""
-    right = load.commits()  # a copy's offset is the record's number
-    taken = _snapshot(bed, list(right), number)
-    plan = _translate(
-        bed, taken, bed.folder / f"plan-{number}.json", receipt=str(_receipt(bed, number)), **STRATEGIES[WITH_SYNCS]
+def _round(its: Migration) -> dict[str, Run]:
+    """Snapshot, plan and commit with the same files. The plan's offsets are compared with the right ones."""
+    taken, plan = its.snapshot(), its.translate("receipt", **STRATEGIES[WITH_SYNCS])
+    # A copy's offset is the record's number.
+    its.check(
+        {
+            group: {(f"{ALIAS}.{topic}", number): offset for (topic, number), offset in at.items()}
+            for group, at in its.commits.items()
+        }
     )
-    for entry in plan.result["entries"]:
-        where = entry["topic"].removeprefix(f"{ALIAS}."), entry["partition"]
-        if entry["offset"] != right[entry["group"]][where]:
-            raise RuntimeError(f"{entry} is wrong: the group is at {right[entry['group']][where]}")
-    return {"snapshot": taken, "plan": plan, "commit": _commit(bed, number, plan=plan.result["plan"])}
+    return {"snapshot": taken, "plan": plan, "commit": its.commit()}
 
 
-def _snapshot(bed: Bed, groups: list[str], number: int) -> Run:
-    file = bed.folder / f"snapshot-{number}.json"
-    return run_module("kafka_group_offsets", cluster=connection(bed.source.near), groups=groups, snapshot=str(file))
-
-
-def _translate(bed: Bed, snapshot: Run, plan: Path, **options: t.Any) -> Run:
-    return run_module(
-        "kafka_offset_translate",
-        source=connection(bed.source.near),
-        destination=connection(bed.destination.near),
-        snapshot=snapshot.result["snapshot"],
-        plan=str(plan),
-        **options,
-    )
-
-
-def _commit(bed: Bed, number: int, **options: t.Any) -> Run:
-    """Nobody is in the groups, so that there is nothing to wait for."""
-    destination = connection(bed.destination.near)
-    return run_module(
-        "kafka_offset_commit", cluster=destination, receipt=str(_receipt(bed, number)), idle_wait=0, **options
-    )
-
-
-def _receipt(bed: Bed, number: int) -> Path:
-    return bed.folder / f"receipt-{number}.json"
+def _migration(bed: Bed, commits: Commits) -> Migration:
+    return Migration(bed.folder / f"sync-{next(_number)}", bed.source.near, bed.destination.near, commits)

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import random
-import typing as t
 
 from tests.benchmark.bed import Bed, stand
 from tests.benchmark.loads import LOADS, Commits
-from tests.benchmark.measure import Run, run_module
-from tests.benchmark.tables import connection, row, title
+from tests.benchmark.migration import Migration
+from tests.benchmark.tables import row, title
 
 LOAD = LOADS["crowd"]
 SIZES = ((1000, LOAD.partitions), (4000, 5))  # groups, and partitions of each
@@ -23,13 +22,14 @@ def many(bed: Bed) -> None:
         commits = _commits(groups, partitions)
         stand(bed.source, commits)
         title(f"many: {groups:,} groups of {partitions} partitions each, on the same {LOAD.partitions} partitions")
-        steps = _rename(bed, f"crowd-{groups}", list(commits))
-        for name, run in steps.items():
-            row(name, [run], TARGET)
-        written = groups * partitions
-        for name in ("commit", "rollback"):
-            if steps[name].result["written"] != written:
-                raise RuntimeError(f"{name}: {steps[name].result['written']} of {written} offsets were written")
+        near = bed.source.near
+        its = Migration(bed.folder / f"crowd-{groups}", near, near, commits)
+        less = {"return_entries": "none"}
+        row("snapshot", [its.snapshot()], TARGET)
+        renamed = {"strategy": "identical", "group_map": [{"pattern": "(.*)", "to": "new-\\1"}]}
+        row("plan", [its.translate("receipt", **renamed, **less)], TARGET)
+        row("commit", [its.all(its.commit("snapshot", source=its.source, **less))], TARGET)
+        row("rollback", [its.all(its.roll_back(**less))], TARGET)
 
 
 def _commits(groups: int, partitions: int) -> Commits:
@@ -42,44 +42,3 @@ def _commits(groups: int, partitions: int) -> Commits:
         }
         for number in range(groups)
     }
-
-
-def _rename(bed: Bed, name: str, groups: list[str]) -> dict[str, Run]:
-    """Every step as the role takes it; nobody is in the groups, so that there is nothing to wait for."""
-    cluster = connection(bed.source.near)
-    files: dict[str, t.Any] = {
-        kind: str(bed.folder / f"{kind}-{name}.json") for kind in ("snapshot", "plan", "receipt")
-    }
-    less: dict[str, t.Any] = {"return_entries": "none"}
-    steps = {
-        "snapshot": run_module("kafka_group_offsets", cluster=cluster, groups=groups, snapshot=files["snapshot"]),
-        "plan": run_module(
-            "kafka_offset_translate",
-            source=cluster,
-            destination=cluster,
-            strategy="identical",
-            group_map=[{"pattern": "(.*)", "to": "new-\\1"}],
-            **files,
-            **less,
-        ),
-        "commit": run_module(
-            "kafka_offset_commit",
-            source=cluster,
-            cluster=cluster,
-            plan=files["plan"],
-            snapshot=files["snapshot"],
-            receipt=files["receipt"],
-            idle_wait=0,
-            **less,
-        ),
-    }
-    steps["rollback"] = run_module(
-        "kafka_offset_commit",
-        cluster=cluster,
-        state="rolled_back",
-        everything=True,
-        receipt=files["receipt"],
-        idle_wait=0,
-        **less,
-    )
-    return steps

@@ -19,10 +19,11 @@ from tests.benchmark import (
     rounds,
     spark,
 )
-from tests.benchmark.bed import Address, Bed, stand
+from tests.benchmark.bed import Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Commits, Load
-from tests.benchmark.measure import Run, poll_loop, run_module
-from tests.benchmark.tables import connection, median, row, title
+from tests.benchmark.measure import Run, poll_loop
+from tests.benchmark.migration import Migration
+from tests.benchmark.tables import median, row, title
 
 REPEATS = 3
 LOOP_PARTITIONS = 40
@@ -38,9 +39,9 @@ def plan(bed: Bed) -> None:
     load = LOADS["many"]
     commits = [(where, offset) for offsets in load.commits().values() for where, offset in offsets.items()]
     title(f"plan: {load.groups} groups, half caught up and half lagging, on {len(commits):,} partitions of their own")
-    taken = _snapshot(bed, load)
-    runs = [_plan(bed, load, taken) for _unused in range(REPEATS)]
-    row("snapshot (kafka_group_offsets)", [taken])
+    its = _migration(bed, load.commits())
+    row("snapshot (kafka_group_offsets)", [its.snapshot()])
+    runs = [_plan(its) for _unused in range(REPEATS)]
     row("plan (kafka_offset_translate)", runs, "target: 10 s, 250 MB")
     print(f"  {_verdicts(runs[0])}")
     chosen = commits[:: len(commits) // LOOP_PARTITIONS][:LOOP_PARTITIONS]
@@ -83,9 +84,9 @@ def groups(bed: Bed) -> None:
     title(
         f"groups: {load.groups} groups, each anywhere on the same {load.partitions} partitions of {load.records:,} records"
     )
-    taken = _snapshot(bed, load)
-    runs = [_plan(bed, load, taken) for _unused in range(REPEATS)]
-    row("snapshot", [taken])
+    its = _migration(bed, load.commits())
+    row("snapshot", [its.snapshot()])
+    runs = [_plan(its) for _unused in range(REPEATS)]
     row("plan", runs, "target: 15 s")
     print(f"  {_verdicts(runs[0])}")
 
@@ -94,17 +95,19 @@ def back(bed: Bed) -> None:
     """What does it cost to return many groups, beside the way forward?"""
     load = LOADS["shared"]
     title(f"back: {load.groups} groups go there, consume up to {CONSUMED} records of each partition, and go back")
-    taken = _snapshot(bed, load)
-    forward = [_plan(bed, load, taken) for _unused in range(REPEATS)]
-    written = [_commit(bed, planned)[0] for planned in forward]
+    its = _migration(bed, load.commits())
+    its.snapshot()
+    forward = [_plan(its) for _unused in range(REPEATS)]
+    written = [_commit(its)[0] for _unused in range(REPEATS)]
     consumed = {
         group: {where: min(offset + CONSUMED, load.records) for where, offset in offsets.items()}
         for group, offsets in load.commits().items()
     }
-    its = {group: {at: offset + FOREIGN for at, offset in each.items()} for group, each in consumed.items()}
-    stand(bed.destination, its)
-    returned = [_plan_back(bed, consumed) for _unused in range(REPEATS)]
-    written_back = [_commit(bed, planned, cluster=bed.source)[0] for planned in returned]
+    away = {group: {at: offset + FOREIGN for at, offset in each.items()} for group, each in consumed.items()}
+    stand(bed.destination, away)
+    returning = Migration(bed.folder / f"back-{next(_number)}", bed.destination.near, bed.source.near, away)
+    returned = [_plan_back(returning, consumed) for _unused in range(REPEATS)]
+    written_back = [_commit(returning)[0] for _unused in range(REPEATS)]
     row("plan forward", forward)
     row("commit forward", written, besides=IDLE_WAIT)
     row("plan back", returned)
@@ -115,23 +118,13 @@ def back(bed: Bed) -> None:
     print(f"  back: {(again - IDLE_WAIT) / (there - IDLE_WAIT):.2f} times the time of the way forward (target: 2)")
 
 
-def _plan_back(bed: Bed, expected: Commits) -> Run:
-    """A plan for groups that are at the destination. Its offsets are compared with the right ones."""
-    away, home = connection(bed.destination.near), connection(bed.source.near)
-    taken = str(bed.folder / f"snapshot-{next(_number)}.json")
-    run_module("kafka_group_offsets", cluster=away, groups=list(expected), snapshot=taken)
-    run = run_module(
-        "kafka_offset_translate",
-        source=away,
-        destination=home,
-        snapshot=taken,
-        plan=str(bed.folder / f"plan-{next(_number)}.json"),
-        on_new_records="fail",
-    )
-    found: dict[str, dict[tuple[str, int], int]] = {}
-    for entry in run.result["entries"]:
-        found.setdefault(entry["group"], {})[entry["topic"], entry["partition"]] = entry["offset"]
-    if found != expected or run.result["counts"]["exact"] != len(run.result["entries"]):
+def _plan_back(its: Migration, expected: Commits) -> Run:
+    """A snapshot, and a plan for groups that are at the destination. Its offsets are compared with the right ones."""
+    its.snapshot()
+    its.forget("plan")
+    run = its.translate(on_new_records="fail")
+    its.check(expected)
+    if run.result["counts"]["exact"] != its.size:
         raise RuntimeError(f"the plan back is wrong: {run.result['counts']}")
     return run
 
@@ -140,8 +133,10 @@ def commit(bed: Bed) -> None:
     """How long does it take to commit and read back a plan, and to take it back?"""
     load = LOADS["many"]
     title(f"commit: {load.groups} groups, 5,000 partitions, with {IDLE_WAIT:.0f} s of idle_wait that is not counted")
-    planned = _plan(bed, load, _snapshot(bed, load))
-    pairs = [_commit(bed, planned) for _unused in range(REPEATS)]
+    its = _migration(bed, load.commits())
+    its.snapshot()
+    its.plan()
+    pairs = [_commit(its) for _unused in range(REPEATS)]
     row("commit and read back (kafka_offset_commit)", [pair[0] for pair in pairs], "target: 5 s", IDLE_WAIT)
     row("roll back", [pair[1] for pair in pairs], "", IDLE_WAIT)
 
@@ -151,21 +146,12 @@ def verify(bed: Bed) -> None:
     load = LOADS["waves"]
     records = load.topics * load.partitions * load.records
     title(f"verify: a plan of {load.groups} groups of 50 partitions, {records:,} records a side (MB with Spark's)")
-    planned = _plan(bed, load, _snapshot(bed, load))
-    runs = [
-        run_module(
-            "kafka_offset_verify",
-            with_children=True,
-            source=connection(bed.source.near),
-            destination=connection(bed.destination.near),
-            plan=[planned.result["plan"]],
-        )
-        for _unused in range(REPEATS)
-    ]
-    entries = len(planned.result["entries"])
-    assert all(run.result["verified"] == entries for run in runs), runs[0].result
-    row("plan (kafka_offset_translate)", [planned])
-    row(f"verify {entries:,} entries (kafka_offset_verify)", runs, "target: 45 s")
+    its = _migration(bed, load.commits())
+    its.snapshot()
+    row("plan (kafka_offset_translate)", [its.plan()])
+    runs = [its.verify("plan", with_children=True) for _unused in range(REPEATS)]
+    assert all(run.result["verified"] == its.size for run in runs), runs[0].result
+    row(f"verify {its.size:,} entries (kafka_offset_verify)", runs, "target: 45 s")
 
 
 def proof(bed: Bed) -> None:
@@ -183,11 +169,13 @@ def length(bed: Bed) -> None:
     partitions = loads[0].topics * loads[0].partitions
     lengths = " and ".join(f"{load.records:,}" for load in loads)
     title(f"length: the same plan for {partitions:,} partitions of {lengths} records each, in turns")
-    taken = [_snapshot(bed, load) for load in loads]
+    migrations = [_migration(bed, load.commits()) for load in loads]
+    for each in migrations:
+        each.snapshot()
     runs: list[list[Run]] = [[], []]
     for _again in range(REPEATS):
-        for its, load, snapshot in zip(runs, loads, taken, strict=True):
-            its.append(_plan(bed, load, snapshot))
+        for its, migration in zip(runs, migrations, strict=True):
+            its.append(_plan(migration))
     for its, load in zip(runs, loads, strict=True):
         row(f"plan, {load.records:,} records a partition", its)
     print(f"  ten times as long: {median(runs[1]) / median(runs[0]):.2f} times the time (target: 1)")
@@ -221,49 +209,20 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
 APART = ("assessment", "estate", "logs")  # only if they are named
 
 
-def _snapshot(bed: Bed, load: Load, far: bool = False) -> Run:
-    return run_module(
-        "kafka_group_offsets",
-        cluster=connection(bed.source[far]),
-        groups=list(load.commits()),
-        snapshot=str(bed.folder / f"snapshot-{next(_number)}.json"),
-    )
+def _migration(bed: Bed, commits: Commits) -> Migration:
+    return Migration(bed.folder / f"migration-{next(_number)}", bed.source.near, bed.destination.near, commits)
 
 
-def _plan(bed: Bed, load: Load, taken: Run, far: bool = False) -> Run:
+def _plan(its: Migration) -> Run:
     """A plan that nothing is known of before. Its offsets are compared with the right ones."""
-    run = run_module(
-        "kafka_offset_translate",
-        source=connection(bed.source[far]),
-        destination=connection(bed.destination[far]),
-        snapshot=taken.result["snapshot"],
-        plan=str(bed.folder / f"plan-{next(_number)}.json"),
-    )
-    right = {
-        (group, *where): offset + FOREIGN
-        for group, offsets in load.commits().items()
-        for where, offset in offsets.items()
-    }
-    found = {(row["group"], row["topic"], row["partition"]): row["offset"] for row in run.result["entries"]}
-    wrong = [
-        f"{key}: {found.get(key)} instead of {offset}" for key, offset in right.items() if found.get(key) != offset
-    ]
-    if wrong or len(found) != len(right):
-        raise RuntimeError(f"the plan is wrong in {len(wrong)} of {len(right)} places: {wrong[:3]}")
-    return run
+    its.forget("plan")
+    return its.plan()
 
 
-def _commit(bed: Bed, planned: Run, far: bool = False, cluster: Address | None = None) -> tuple[Run, Run]:
-    """Commit and take back, at the destination if nothing else is said."""
-    options: dict[str, t.Any] = {
-        "cluster": connection((cluster or bed.destination)[far]),
-        "receipt": str(bed.folder / f"receipt-{next(_number)}.json"),
-        "idle_wait": IDLE_WAIT,
-    }
-    done = run_module("kafka_offset_commit", plan=planned.result["plan"], **options)
-    back = run_module("kafka_offset_commit", state="rolled_back", everything=True, **options)
-    assert done.result["written"] == back.result["written"] == len(planned.result["entries"])
-    return done, back
+def _commit(its: Migration) -> tuple[Run, Run]:
+    """Commit, of which nothing is known before, and take back."""
+    its.forget("receipt")
+    return its.all(its.commit(idle_wait=IDLE_WAIT)), its.all(its.roll_back(idle_wait=IDLE_WAIT))
 
 
 def _verdicts(run: Run) -> str:
