@@ -2,17 +2,15 @@
 
 A role has an option of its modules if a file of its tasks or vars names the variable, or if it selects groups and topics, which
 roles/common reads for all roles: this adds the variable, and writes its
-type, choices, default and description, to roles/*/meta/argument_specs.yml and roles/*/defaults/main.yml. With --check, it only
-says which files would change. A variable that no module knows is declared by hand.
+type, choices, default and description, to roles/*/meta/argument_specs.yml and roles/*/defaults/main.yml. A variable
+that no module knows is declared by hand.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import re
-import sys
 import typing as t
 from pathlib import Path
 
@@ -381,20 +379,15 @@ def _in_role(item: str, role: str, variables: t.Container[str]) -> str | None:
     return None if lacking else text
 
 
-def main() -> int:
-    """Rewrite the files, or tell which ones would change. -> 1 when one would."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing, and fail when a file is outdated")
-    check = parser.parse_args().check
+def main() -> None:
+    """Rewrite the files that are outdated, and name them."""
     wanted = {specification(role): declared(role) for role in ROLES}
     wanted |= {defaults(role): with_defaults(role) for role in ROLES}
-    outdated = {file: text for file, text in wanted.items() if text != file.read_text(encoding="utf-8")}
-    for file, text in outdated.items():
-        print(f"{file.relative_to(ROOT)}{' is outdated: run make format' if check else ''}")
-        if not check:
+    for file, text in wanted.items():
+        if text != file.read_text(encoding="utf-8"):
+            print(file.relative_to(ROOT))
             file.write_text(text, encoding="utf-8")
-    return 1 if check and outdated else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
