@@ -7,7 +7,7 @@ import typing as t
 from pathlib import Path
 
 from testbed.clients import ClientError, partitions_everywhere, until
-from testbed.sandbox import Cluster, alive, end, start, stop
+from testbed.sandbox import alive, end, start, stop
 from tests.faults.proxy import Network, Proxy
 
 # Brokers are killed by the hundred: what they have acknowledged must be with two of them, and dead transactions end soon.
@@ -149,6 +149,3 @@ class Bed:
             side.thaw()
             side.stop()
         self.network.close()
-
-
-__all__ = ["Bed", "Cluster", "Side"]

@@ -10,7 +10,7 @@ from testbed.clients import commit, create_topic, grant, produce, set_passwords
 from tests.support.assessments import AVRO, SECRET, assess, found, numbers, parts_of
 from tests.support.bad_http import BadServer, answers, redirects
 from tests.support.modules import refuses
-from tests.support.playbooks import Controller, done
+from tests.support.playbooks import done
 from tests.support.replication_tool import copy
 
 
@@ -56,13 +56,12 @@ def test_sinks_are_known_by_their_classes(source, topic, tmp_path):
     assert SECRET not in json.dumps(files)
 
 
-def test_an_assessment_of_no_group_asks_whether_the_clusters_are_swapped(source, destination, topic, tmp_path):
-    controller = Controller(tmp_path / "c", onprem=source, cloud=destination)
+def test_an_assessment_of_no_group_asks_whether_the_clusters_are_swapped(topic, controller):
     asked = {"group_patterns": [f"{topic}.*"], "watch_seconds": 0, "plan": True, "destination": "cloud"}
     assert "Dry run: no file is written." in done(controller.assess_migration("--check", **asked)).output
     assert controller.files() == {}
     done(controller.assess_migration(**asked))
-    page = (tmp_path / "c/kafka-assessments/onprem/assessment.md").read_text()
+    page = (controller.directory / "kafka-assessments/onprem/assessment.md").read_text()
     assert "No group is visible on onprem. Check that this is the source, and not cloud" in page
     assert "0 blockers" in page and "No plan" not in page
 
@@ -97,14 +96,13 @@ def test_what_a_login_may_not_see_is_said(secured, topic, tmp_path):
     assert "may not be described: grant ACL GROUP DESCRIBE on " in files["assessment.json"]
 
 
-def test_the_playbook_does_all_of_this(source, destination, topic, registry, tmp_path):
+def test_the_playbook_does_all_of_this(source, destination, topic, registry, controller):
     for name in ("orders", "lost"):
         create_topic(source, f"{topic}-{name}")
         produce(source, f"{topic}-{name}", numbers(4))
         commit(source, f"{topic}-{name}", {(f"{topic}-{name}", 0): 4})
     create_topic(destination, f"{topic}-orders")
     copy(source, destination, f"{topic}-orders")
-    controller = Controller(tmp_path / "c", onprem=source, cloud=destination)
     with controller.changed_clusters() as clusters:  # Ansible itself shows what -e says
         clusters["hosts"]["onprem"]["migration_assessment_schema_registry"] = registry
     asked = {"group_patterns": [f"{topic}.*"], "watch_seconds": 0, "plan": True, "destination": "cloud"}
@@ -112,7 +110,7 @@ def test_the_playbook_does_all_of_this(source, destination, topic, registry, tmp
     assert failed.code == 2 and "2 groups and 2 topics: 1 blocker" in failed.output
     assert SECRET not in failed.output
     assert "migration_assessment_fail_on is blocker" in failed.output
-    folder = tmp_path / "c/kafka-assessments/onprem"
+    folder = controller.directory / "kafka-assessments/onprem"
     names = ["assessment.html", "assessment.json", "assessment.md", "groups.csv", "plan", "topics.csv"]
     assert sorted(file.name for file in folder.iterdir()) == names
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO((folder / "groups.csv").read_text()))}
@@ -128,20 +126,19 @@ def test_the_playbook_does_all_of_this(source, destination, topic, registry, tmp
     assert (dry_run.code, dry_run.changed) == (2, 0) and "Run without --check, read " in dry_run.output
 
 
-def test_the_playbook_merges_groups_as_the_migration_would(source, destination, topic, tmp_path):
+def test_the_playbook_merges_groups_as_the_migration_would(source, destination, topic, controller):
     groups = [f"{topic}-a", f"{topic}-b"]
     create_topic(source, topic)
     produce(source, topic, numbers(4))
     for group in groups:
         commit(source, group, {(topic, 0): 4})
     create_topic(destination, topic)
-    controller = Controller(tmp_path / "c", onprem=source, cloud=destination)
     with controller.changed_clusters() as clusters:
         clusters["hosts"]["onprem"]["group_migration_on_conflict"] = "lowest"
     merged = [{"name": group, "to": topic} for group in groups]
     asked = {"group_patterns": [f".*{topic}.*"], "watch_seconds": 0, "destination": "cloud", "group_map": merged}
     done(controller.assess_migration(**asked))
-    assert not found((tmp_path / "c/kafka-assessments/onprem/assessment.json").read_text(), topic)
+    assert not found((controller.directory / "kafka-assessments/onprem/assessment.json").read_text(), topic)
 
 
 def test_options_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(tmp_path):

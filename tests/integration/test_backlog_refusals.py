@@ -153,10 +153,6 @@ class TestFiles:
         migration.snapshot(orders)
         assert f"{orders} has committed 6 on {orders}-0; no group had this offset" in refused()
 
-    def test_another_topic_map(self, refused, known, orders):
-        message = refused(topic_map=[{"name": orders, "to": f"{orders}-new"}])
-        assert f"planned without {orders}-0 as {orders}-new-0" in message
-
     def test_source_was_written_before_the_groups_are_set(self, refused, known, source, orders):
         produce(source, orders, [Message(b"forgotten", partition=1)])
         message = refused()

@@ -133,19 +133,6 @@ def test_no_login_where_everybody_must(secured):
     assert "closed the connection" in refused(by_control, options).why
 
 
-def test_an_address_where_nothing_listens():
-    assert refused(by_control, {"bootstrap_servers": "127.0.0.1:1"}).why == "connection refused"
-
-
-def test_a_name_that_does_not_exist():
-    assert "cannot be resolved" in refused(by_control, {"bootstrap_servers": "no-such-host.invalid:9092"}).why
-
-
-def test_a_port_that_never_answers():
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        assert refused(by_control, {"bootstrap_servers": f"127.0.0.1:{silent.getsockname()[1]}"}).why == "no answer"
-
-
 @pytest.mark.parametrize(("backlog", "said"), [(None, "connection was lost"), (9, "a broker does not answer")])
 def test_a_broker_that_advertises_an_address_which_nobody_reaches(own_cluster, backlog, said):
     """The first answer comes from another address, as through a load balancer. A listener without accept() hangs."""

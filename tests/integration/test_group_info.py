@@ -10,7 +10,7 @@ from tests.support.connect_worker import connect_worker
 from tests.support.consumers import member, share_member
 from tests.support.modules import refuses, succeeds
 from tests.support.numbered import numbered_topic
-from tests.support.playbooks import Controller, done
+from tests.support.playbooks import done
 
 
 def groups_of(cluster, **options):
@@ -95,10 +95,9 @@ def test_a_group_is_listed_though_one_of_its_topics_is_denied(secured, topic, gr
     assert (row["type"], row["members"], row["lag"]) == ("consumer", None, 0)
 
 
-def test_the_playbook_lists_each_cluster(source, destination, topic, tmp_path):
+def test_the_playbook_lists_each_cluster(source, topic, controller, tmp_path):
     create_topic(source, topic)
     commit(source, topic, {(topic, 0): 0})
-    controller = Controller(tmp_path / "c", onprem=source, cloud=destination)
     played = done(controller.list_groups("--limit", "onprem", group_patterns=[topic], directory=".."))
     assert f"{topic}  classic" in played.output
     rows = list(csv.DictReader(io.StringIO((tmp_path / "onprem-groups.csv").read_text())))

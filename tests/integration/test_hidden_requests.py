@@ -17,7 +17,7 @@ from testbed.sandbox import free_ports, start, stop
 from tests.support.clusters import KafkaCluster
 from tests.support.consumers import unconsumed
 from tests.support.hiding_proxy import Offer, before
-from tests.support.modules import Migration, run, succeeds
+from tests.support.modules import Migration, run
 from tests.support.numbered import numbered_topic
 from tests.support.replication_tool import copied_topic
 
@@ -146,11 +146,9 @@ def migration(clusters, records, topic, tmp_path):
 def test_a_group_is_migrated_and_rolled_back(clusters, migration, records, topic, case):
     offer, missing = WORKS[case]
     clusters.hide(offer)
-    its = succeeds("kafka_migration_info", source=migration.source, destination=migration.destination, groups=[topic])
+    its = migration.look(topic)
     assert its["problems"] == []
-    taken = succeeds(
-        "kafka_group_offsets", cluster=migration.source, groups=[topic], snapshot=str(migration.snapshot_file)
-    )
+    taken = migration.snapshot(topic)
     notes = [*its["notes"], *taken["notes"]]
     told = {each.name for each in Ability if any(f" {each.value.use} (" in note for note in notes)}
     assert len(set(notes)) == len(notes), notes
@@ -177,14 +175,13 @@ def test_a_backlog_is_copied_or_refused_in_advance_as_the_page_says(clusters, to
     numbered_topic(clusters.source, topic, 20, 5, partitions=1)
     migration = Migration(tmp_path / "migration", clusters.source, clusters.destination)
     clusters.hide(offer_of(profile))
-    both = {"source": migration.source, "destination": migration.destination}
-    its = succeeds("kafka_migration_info", **both, groups=[topic], copy=str(migration.copy_file))
+    problems = migration.problems(topic, copy=str(migration.copy_file))
     if "no backlog" in PROFILES[profile]["works"]:
-        (problem,) = its["problems"]
-        assert re.search("cannot (write in transactions|find out whether a transaction)", problem["message"])
-        assert "Copy the backlog to brokers of Kafka 2.5 or newer" in problem["message"]
+        (problem,) = problems
+        assert re.search("cannot (write in transactions|find out whether a transaction)", problem)
+        assert "Copy the backlog to brokers of Kafka 2.5 or newer" in problem
     else:
-        assert its["problems"] == []
+        assert problems == []
         migration.snapshot(topic)
         migration.backlog()
         migration.commit()
@@ -198,8 +195,7 @@ def test_a_backlog_is_copied_or_refused_in_advance_as_the_page_says(clusters, to
 def test_the_settings_of_topics_are_not_missed_inside_one_cluster(clusters, migration, topic):
     """There, no records are compared."""
     clusters.hide(Offer(("DescribeConfigs",)))
-    both, names = {"source": migration.source, "destination": migration.source}, [{"name": topic, "to": f"{topic}-new"}]
-    its = succeeds("kafka_migration_info", **both, groups=[topic], group_map=names)
+    its = migration.look(topic, destination=migration.source, group_map=[{"name": topic, "to": f"{topic}-new"}])
     assert (its["problems"], its["notes"]) == ([], [])
 
 

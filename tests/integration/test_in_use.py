@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
 from tests.support.consumers import committing, member, offsets_in_transaction, share_member
-from tests.support.modules import Migration, refuses, succeeds
+from tests.support.modules import Migration, refuses
 from tests.support.playbooks import Controller, done, failed
 
 
@@ -224,47 +224,39 @@ class TestOneCluster:
     def test_a_merge_without_on_conflict_is_the_only_problem(self, source, orders, tmp_path):
         other = f"{orders}-other"
         commit(source, other, {(orders, 0): 3})
-        connection = Migration(tmp_path / "merge", source, source).source
-        (problem,) = succeeds(
-            "kafka_migration_info",
-            source=connection,
-            destination=connection,
-            groups=[orders, other],
-            group_map=[{"pattern": ".*", "to": f"{orders}-all"}],
-        )["problems"]
-        assert "set on_conflict to lowest or highest to merge the groups" in problem["message"]
+        merge = Migration(tmp_path / "merge", source, source)
+        (problem,) = merge.problems(orders, other, group_map=[{"pattern": ".*", "to": f"{orders}-all"}])
+        assert "set on_conflict to lowest or highest to merge the groups" in problem
 
 
 class TestPreflight:
     """What would block is known before the plan."""
 
-    def test_topics_that_are_missing_or_have_other_partitions_are_notes(self, source, destination, orders):
+    def test_topics_that_are_missing_or_have_other_partitions_are_notes(self, source, destination, orders, migration):
         ghost, wide = f"{orders}-ghost", f"{orders}-wide"
         create_topic(source, ghost)
         create_topic(source, wide, partitions=2)
         create_topic(destination, wide, partitions=3)
         commit(source, orders, {(ghost, 0): 0, (wide, 0): 0, (wide, 1): 0})
-        clusters = {"source": source.connection, "destination": destination.connection}
-        found = succeeds("kafka_migration_info", **clusters, groups=[orders])
+        found = migration.look(orders)
         assert found["problems"] == []
         assert [note.partition(":")[0] for note in found["notes"]] == [
             f"topic {ghost} does not exist at the destination",
             f"{wide} has 2 partitions at the source, and 3 at the destination",
         ]
         # One that may have other partitions still has to be there.
-        found = succeeds("kafka_migration_info", **clusters, groups=[orders], repartitioned=[f"{orders}-.*"])
-        assert len(found["notes"]) == 1
+        assert len(migration.look(orders, repartitioned=[f"{orders}-.*"])["notes"]) == 1
 
-    def test_settings_that_cost_records_are_notes(self, source, destination, topic):
+    def test_settings_that_cost_records_are_notes(self, source, destination, topic, tmp_path):
         hour = 3_600_000
         create_topic(source, topic, retention_ms=-1)
         create_topic(destination, topic, retention_ms=hour, max_message_bytes=1000)
         old = int(time.time() * 1000) - 2 * hour
         produce(source, topic, [Message(b"old", timestamp=old), Message(b"new", timestamp=old + 2 * hour)])
-        clusters = {"source": source.connection, "destination": destination.connection}
+        migration = Migration(tmp_path / "migration", source, destination)
         for offset, kinds in ((0, ["message_size", "retention"]), (1, ["message_size"])):
             commit(source, topic, {(topic, 0): offset})
-            found = succeeds("kafka_migration_info", **clusters, groups=[topic])
+            found = migration.look(topic)
             assert ([each["kind"] for each in found["settings"]], found["problems"]) == (kinds, [])
             assert [each["message"] for each in found["settings"]] == found["notes"]
         assert (found["settings"][0]["source"], found["settings"][0]["destination"]) == ("1048588", "1000")
@@ -273,13 +265,9 @@ class TestPreflight:
         self, source, destination, orders, controller, tmp_path
     ):
         share, migration = f"{orders}-share", Migration(tmp_path / "migration", source, destination)
-        clusters = {"source": source.connection, "destination": destination.connection, "groups": [orders, share]}
         with share_member(source, share, orders):
             assert f"group {share}: the group is a share group" in migration.snapshot(orders, share, via=refuses)
-            assert (
-                f"group {share}: the group is a share group"
-                in succeeds("kafka_migration_info", **clusters)["problems"][0]["message"]
-            )
+            assert f"group {share}: the group is a share group" in migration.problems(orders, share)[0]
             # Alone it leaves nothing to migrate, and that is never a success.
             assert "the group is a share group" in migration.snapshot(share, via=refuses, on_blocked="skip_group")
             output = done(controller.migrate_groups(groups=[orders, share], on_blocked="skip_partition")).output

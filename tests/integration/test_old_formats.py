@@ -2,15 +2,13 @@
 
 from testbed.clients import Message, commit, create_topic, produce
 from tests.support.logs import topics_in_two_formats
-from tests.support.modules import Migration, refuses, succeeds
+from tests.support.modules import Migration, refuses
 
 
-def test_the_checks_before_a_migration_go_on(old, destination, topic):
+def test_the_checks_before_a_migration_go_on(old, destination, topic, tmp_path):
     for name in topics_in_two_formats(old, topic):
         create_topic(destination, name)
-    clusters = {"source": old.connection, "destination": destination.connection}
-    its = succeeds("kafka_migration_info", **clusters, groups=[topic])
-    assert its["problems"] == []
+    assert Migration(tmp_path / "migration", old, destination).problems(topic) == []
 
 
 def test_a_copy_to_it_is_refused_before_anything_is_changed(source, old, topic, tmp_path):

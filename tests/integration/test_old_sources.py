@@ -21,17 +21,16 @@ from testbed.clients import (
     deny,
     grant,
     list_groups,
-    partitions_of,
     produce,
     produce_in_transactions,
     read,
-    topic_settings,
     until,
 )
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.numbered import numbered_topic
 from tests.support.playbooks import Controller, done
+from tests.support.promotion import Promotion
 from tests.support.random_logs import World, whatever
 from tests.support.replication_tool import copy
 
@@ -73,8 +72,10 @@ def migration(old_source, destination, tmp_path):
     return Migration(tmp_path / "migration", old_source, destination)
 
 
-def test_a_group_goes_on_exactly_and_is_rolled_back(migration, old_source, destination, orders):
-    info = succeeds("kafka_migration_info", source=migration.source, destination=migration.destination, groups=[orders])
+def test_a_group_is_listed_goes_on_exactly_and_is_rolled_back(migration, old_source, destination, orders):
+    (shown,) = succeeds("kafka_group_info", cluster=migration.source, groups=[orders])["groups"]
+    assert (shown["state"], shown["lag"]) == ("Empty", 10)
+    info = migration.look(orders)
     assert info["problems"] == []
     assert info["note_kinds"].count("not_told") == 1, info["notes"]  # the snapshot tells of open transactions
     commit(destination, orders, {(orders, 0): (7, "before")})
@@ -85,11 +86,6 @@ def test_a_group_goes_on_exactly_and_is_rolled_back(migration, old_source, desti
     assert committed(destination, orders)[orders, 0][1] == "kept"
     migration.roll_back()
     assert committed(destination, orders) == {(orders, 0): (7, "before")}
-
-
-def test_the_list_shows_the_group_with_its_lag(old_source, orders):
-    (shown,) = succeeds("kafka_group_info", cluster=old_source.connection, groups=[orders])["groups"]
-    assert (shown["state"], shown["lag"]) == ("Empty", 10)
 
 
 @pytest.mark.parametrize("version", ["1.1.1", "0.11.0.3"])
@@ -205,12 +201,10 @@ def test_a_group_is_renamed_inside_an_old_cluster(kafka11, topic, tmp_path):
 
 def test_a_topic_is_created_as_it_is_in_an_old_cluster(old_source, destination, topic, tmp_path):
     create_topic(old_source, topic, 2, max_message_bytes=50_000)
-    clusters = {"source": old_source.connection, "destination": destination.connection}
-    files = {name: str(tmp_path / f"{name}.json") for name in ("plan", "receipt")}
-    assert succeeds("kafka_topic_promotion", **clusters, **files, topics=[topic])["changed"]
-    assert partitions_of(destination, topic) == [0, 1]
-    assert topic_settings(destination, topic) == {"max.message.bytes": "50000"}
-    assert not succeeds("kafka_topic_promotion", **clusters, **files, topics=[topic])["changed"]
+    promotion = Promotion(tmp_path, old_source, destination)
+    assert promotion.carefully(topics=[topic])["changed"]
+    assert promotion.partitions(topic) == {topic: 2}
+    assert promotion.own(topic) == {"max.message.bytes": "50000"}
 
 
 def test_a_rename_that_cannot_be_undone_by_removing_the_new_group_says_what_to_do(kafka011, topic, tmp_path):

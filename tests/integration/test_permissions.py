@@ -64,20 +64,16 @@ def test_each_missing_acl_is_named_until_it_is_granted(secured, migrator, topic,
     until(lambda: missing_acls(migrator, **everything(topic, topic)) == [])
 
 
-def test_nothing_is_missing_for_who_may_do_everything(secured, source, old, topic):
+def test_who_may_do_everything_misses_nothing_and_sees_every_topic(secured, migrator, source, old, topic):
+    """Also of a topic that does not exist."""
     for cluster in (secured, source, old):
         create_topic(cluster, topic)
-        assert missing_acls(connection_from(cluster.connection), **everything(topic, topic)) == []
-
-
-def test_only_who_may_describe_any_topic_sees_every_topic(secured, migrator, source, old):
-    for cluster in (secured, source, old):
-        assert sees_every_topic(connection_from(cluster.connection))
+        connection = connection_from(cluster.connection)
+        names = [topic, f"{topic}-none"]
+        wanted = everything(topic, topic) | {"reads_topics": names, "commits_topics": names, "writes_topics": names}
+        assert missing_acls(connection, **wanted, transactional_ids=[topic]) == []
+        assert sees_every_topic(connection)
     assert not sees_every_topic(migrator)
-
-
-def test_a_topic_that_does_not_exist_misses_no_acl(secured, topic):
-    assert missing_acls(connection_from(secured.connection), reads_topics=[topic], commits_topics=[topic]) == []
 
 
 def test_each_acl_that_writing_misses_is_named_until_it_is_granted(secured, migrator, topic, granted):
@@ -94,13 +90,6 @@ def test_each_acl_that_writing_misses_is_named_until_it_is_granted(secured, migr
         until(lambda: missing_acls(migrator, **needs) == needed)
     granted(f"TOPIC ALTER_CONFIGS on {topic}", f"TRANSACTIONAL_ID WRITE on {topic}-b")  # to alter implies to describe
     until(lambda: missing_acls(migrator, **needs) == [])
-
-
-def test_who_may_do_everything_may_write(secured, source, old, topic):
-    for cluster in (secured, source, old):
-        create_topic(cluster, topic)
-        connection = connection_from(cluster.connection)
-        assert missing_acls(connection, writes_topics=[topic, f"{topic}-none"], transactional_ids=[topic]) == []
 
 
 def test_rights_on_a_kip_848_group_are_told_as_well(secured, migrator, topic, granted):

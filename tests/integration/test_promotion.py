@@ -10,18 +10,8 @@ from tests.support.modules import refuses
 from tests.support.promotion import Promotion
 
 
-@pytest.fixture
-def promotion(tmp_path, cluster, destination):
-    """From each version in turn."""
-    return Promotion(tmp_path, cluster, destination)
-
-
-@pytest.fixture
-def newest_promotion(tmp_path, source, destination):
-    return Promotion(tmp_path, source, destination)
-
-
-def test_topics_and_settings_follow_the_source_and_go_back(promotion, topic):
+def test_topics_and_settings_follow_the_source_and_go_back(cluster, destination, topic, tmp_path):
+    promotion = Promotion(tmp_path, cluster, destination)
     old, new = f"{topic}-old", f"{topic}-new"
     create_topic(promotion.source, new, 3, retention_ms=5000, min_insync_replicas=1)
     create_topic(promotion.source, old, 2, retention_ms=6000, cleanup_policy="compact,delete")
@@ -50,46 +40,46 @@ def test_topics_and_settings_follow_the_source_and_go_back(promotion, topic):
     assert f"{new}: deleted" in back["summary"]
 
 
-def test_a_topic_that_was_used_stays_when_what_was_made_is_removed(newest_promotion, topic):
+def test_a_topic_that_was_used_stays_when_what_was_made_is_removed(promotion, topic):
     names = [f"{topic}-{each}" for each in ("filled", "read", "unused")]
     for name in names:
-        create_topic(newest_promotion.source, name)
-    newest_promotion.run(topics=names)
-    produce(newest_promotion.destination, names[0], [Message(b"one")])
-    commit(newest_promotion.destination, topic, {(names[1], 0): 0})
-    kept = newest_promotion.carefully(state="rolled_back")
+        create_topic(promotion.source, name)
+    promotion.run(topics=names)
+    produce(promotion.destination, names[0], [Message(b"one")])
+    commit(promotion.destination, topic, {(names[1], 0): 0})
+    kept = promotion.carefully(state="rolled_back")
     assert kept["changed"] is False and "because remove_created is false" in kept["notes"][0]
-    back = newest_promotion.carefully(state="rolled_back", remove_created=True)
+    back = promotion.carefully(state="rolled_back", remove_created=True)
     assert back["notes"] == [
         f"{names[0]} stays, because it holds records.",
         f"{names[1]} stays, because groups have committed offsets on it: {topic}.",
     ]
-    assert newest_promotion.partitions(*names) == dict.fromkeys(names[:2], 1)
+    assert promotion.partitions(*names) == dict.fromkeys(names[:2], 1)
 
 
-def test_partitions_are_added_only_as_asked_for(newest_promotion, topic):
+def test_partitions_are_added_only_as_asked_for(promotion, topic):
     empty, filled, larger = (f"{topic}-{each}" for each in ("empty", "filled", "larger"))
     for name in (empty, filled):
-        create_topic(newest_promotion.source, name, 3)
-        create_topic(newest_promotion.destination, name, 2)
-    create_topic(newest_promotion.source, larger, 1)
-    create_topic(newest_promotion.destination, larger, 4)
-    produce(newest_promotion.destination, filled, [Message(b"one")])
-    commit(newest_promotion.destination, topic, {(filled, 0): 1})
+        create_topic(promotion.source, name, 3)
+        create_topic(promotion.destination, name, 2)
+    create_topic(promotion.source, larger, 1)
+    create_topic(promotion.destination, larger, 4)
+    produce(promotion.destination, filled, [Message(b"one")])
+    commit(promotion.destination, topic, {(filled, 0): 1})
     options = {"topics": [empty, filled, larger]}
-    assert f"topic {empty}: the topic has 2 partitions, and {empty} has 3" in newest_promotion.run(refuses, **options)
-    said = newest_promotion.run(refuses, on_fewer_partitions="grow_empty", **options)
+    assert f"topic {empty}: the topic has 2 partitions, and {empty} has 3" in promotion.run(refuses, **options)
+    said = promotion.run(refuses, on_fewer_partitions="grow_empty", **options)
     assert f"topic {filled}: the topic has 2 partitions and holds records, and {filled} has 3 at the source" in said
-    assert newest_promotion.files() == {}
-    left = newest_promotion.carefully(on_fewer_partitions="leave", **options)
+    assert promotion.files() == {}
+    left = promotion.carefully(on_fewer_partitions="leave", **options)
     assert "on_fewer_partitions leaves it so" in left["notes"][0]
-    newest_promotion.carefully(on_fewer_partitions="grow_empty", topics=[empty])
-    done = newest_promotion.carefully(on_fewer_partitions="grow", **options)
+    promotion.carefully(on_fewer_partitions="grow_empty", topics=[empty])
+    done = promotion.carefully(on_fewer_partitions="grow", **options)
     assert f"{filled} grows from 2 to 3 partitions" in done["notes"][0]
     assert f"Groups that read it: {topic}." in done["notes"][0]
     assert f"{larger} has 4 partitions, and {larger} has 1 at the source. It stays so" in done["notes"][1]
-    assert newest_promotion.partitions(empty, filled, larger) == {empty: 3, filled: 3, larger: 4}
-    back = newest_promotion.run(state="rolled_back")
+    assert promotion.partitions(empty, filled, larger) == {empty: 3, filled: 3, larger: 4}
+    back = promotion.run(state="rolled_back")
     assert f"{filled} keeps the 1 partition that a promotion has added" in " ".join(back["notes"])
 
 
@@ -135,15 +125,15 @@ def test_an_older_destination_follows_too(tmp_path, source, topic, version, requ
         ({"acls": "mirror"}, r"the cluster has no authorizer, so it has no ACLs\. Set acls to none"),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_written(newest_promotion, topic, options, why):
-    create_topic(newest_promotion.source, topic)
-    create_topic(newest_promotion.source, f"{topic}-new")
-    create_topic(newest_promotion.destination, topic, retention_ms=1)
-    said = newest_promotion.run(refuses, **{"topics": [topic, f"{topic}-new"], **options})
+def test_bad_input_is_refused_before_anything_is_written(promotion, topic, options, why):
+    create_topic(promotion.source, topic)
+    create_topic(promotion.source, f"{topic}-new")
+    create_topic(promotion.destination, topic, retention_ms=1)
+    said = promotion.run(refuses, **{"topics": [topic, f"{topic}-new"], **options})
     assert re.search(why, said), said
-    assert newest_promotion.files() == {}
-    assert newest_promotion.partitions(topic, f"{topic}-new") == {topic: 1}
-    assert newest_promotion.own(topic) == {"retention.ms": "1"}
+    assert promotion.files() == {}
+    assert promotion.partitions(topic, f"{topic}-new") == {topic: 1}
+    assert promotion.own(topic) == {"retention.ms": "1"}
 
 
 def test_a_cluster_is_not_promoted_to_itself(tmp_path, source, topic):

@@ -1,50 +1,31 @@
 """What cannot be right is refused: in seconds, in one line that names what and where, and with nothing written."""
 
-import itertools
-
 import pytest
 
 from testbed.clients import commit, committed, grant
-from tests.support.modules import Migration, outcome, refuses, spawn, succeeds
+from tests.support.modules import Migration, outcome, refuses, spawn
 from tests.support.replication_tool import copied_topic
 from tests.support.rights import rights_of
 
 
-class TestConnections:
-    """Each case: the options of a cluster, and what every message about it holds."""
-
-    @pytest.fixture
-    def told(self, source, orders, tmp_path):
-        """What snapshot, translate (for either cluster) and commit say of such a cluster."""
-        good = Migration(tmp_path / "migration", source, source)
-        good.plan(orders, strategy="identical", group_map=[{"pattern": "(.*)", "to": "new-\\1"}])
-        files = good.files()
-
-        def run(connection, tries=6):
-            return itertools.islice(messages(connection), tries)  # some refusals take five seconds
-
-        def messages(connection):
-            yield good.snapshot(orders, via=refuses, cluster=connection)
-            yield good.translate(via=refuses, source=connection)
-            yield good.translate(via=refuses, destination=connection)
-            yield good.commit(via=refuses, cluster=connection)
-            assert good.files() == files
-            for role in ("source", "destination"):
-                clusters = {"source": good.source, "destination": good.destination, role: connection}
-                problems = problems_of(orders, orders, **clusters)
-                assert len(problems) == 1 and problems[0].startswith(f"{role} cluster ")
-                yield problems[0]
-
-        return run
-
-    def test_unreachable(self, told):
-        for message in told({"bootstrap_servers": ["127.0.0.1:1"]}, tries=2):
-            assert "127.0.0.1:1" in message and "connection refused" in message
-
-    def test_wrong_password(self, told, secured):
-        wrong = secured.connection_as("admin") | {"sasl_password": "not-the-password"}
-        for message in told(wrong):
-            assert "invalid credentials" in message and "not-the-password" not in message
+def test_a_wrong_password_is_told_by_every_step_and_changes_nothing(source, secured, orders, tmp_path):
+    wrong = secured.connection_as("admin") | {"sasl_password": "not-the-password"}
+    good = Migration(tmp_path / "migration", source, source)
+    good.plan(orders, strategy="identical", group_map=[{"pattern": "(.*)", "to": "new-\\1"}])
+    files = good.files()
+    told = [
+        good.snapshot(orders, via=refuses, cluster=wrong),
+        good.translate(via=refuses, source=wrong),
+        good.translate(via=refuses, destination=wrong),
+        good.commit(via=refuses, cluster=wrong),
+    ]
+    assert good.files() == files
+    for role in ("source", "destination"):
+        (problem,) = good.problems(orders, topics=[orders], **{role: wrong})
+        assert problem.startswith(f"{role} cluster ")
+        told.append(problem)
+    for message in told:
+        assert "invalid credentials" in message and "not-the-password" not in message
 
 
 class TestRights:
@@ -62,7 +43,7 @@ class TestRights:
         grant(secured, (rights_of(topic, topic)["source"] | {f"TOPIC DESCRIBE on {topic}"}) - {missing})
         migration = Migration(tmp_path / "migration", migrator, destination)
         files = migration.state(topic)
-        problems = problems_of(topic, topic, migration.source, migration.destination)
+        problems = migration.problems(topic, topics=[topic])
         assert len(problems) == 1
         assert problems[0].startswith("source cluster ") and missing in problems[0]
         if right == "GROUP DESCRIBE":
@@ -83,7 +64,7 @@ class TestRights:
         migration = Migration(tmp_path / "migration", migrator, destination)
         message = migration.snapshot(topic, via=refuses)
         assert f"group {topic}: the group has committed nothing, or TOPIC DESCRIBE" in message
-        problems = problems_of(topic, topic, migration.source, migration.destination)
+        problems = migration.problems(topic, topics=[topic])
         assert any(f"missing ACL TOPIC READ on {topic}" in problem for problem in problems)
         matched = migration.snapshot(group_patterns=[topic])
         assert any(f"Nothing of these groups is in the snapshot: {topic}" in line for line in matched["warnings"])
@@ -96,7 +77,7 @@ class TestRights:
         grant(secured, (rights_of(topic, topic)["destination"] | known) - {missing})
         migration = Migration(tmp_path / "migration", source, secured)
         migration.destination = migrator
-        problems = problems_of(topic, topic, migration.source, migration.destination)
+        problems = migration.problems(topic, topics=[topic])
         at = f"destination cluster {migrator['bootstrap_servers'][0]}"
         assert problems == [f"{at}: missing ACL {missing}. Grant it to the user of this cluster."]
         migration.snapshot(topic)
@@ -122,7 +103,7 @@ class TestRights:
         migration = Migration(tmp_path / "migration", source, secured)
         migration.destination = migrator
         for receipt in ({}, {"receipt": str(migration.receipt_file)}):  # the second time, nothing is left to be set
-            found = looked_at(topic, topic, migration.source, migrator, **receipt)
+            found = migration.look(topic, topics=[topic], **receipt)
             assert found["problems"] == []
             (note,) = found["notes"]
             assert note.startswith(f"destination cluster {migrator['bootstrap_servers'][0]}: missing ACL {missing}")
@@ -133,7 +114,7 @@ class TestRights:
             assert f"needs ACL {missing}" in migration.roll_back(via=refuses, check=check)
             assert migration.state(topic) == state  # what needs no such right is not put back either
         grant(secured, [missing])
-        assert looked_at(topic, topic, migration.source, migrator)["notes"] == []
+        assert migration.look(topic, topics=[topic])["notes"] == []
         migration.roll_back()
         assert committed(secured, topic) == {(topic, 0): (1, "")}
 
@@ -163,23 +144,14 @@ class TestConcurrency:
         assert not said or stands in said  # a mixture is never called a success
 
 
-def test_exchanged_clusters_are_asked_about_where_the_groups_are_at_the_other_side(source, destination, orders):
-    here, there = source.connection, destination.connection
-    missing, question = problems_of(orders, orders, there, here)
+def test_exchanged_clusters_are_asked_about_where_the_groups_are_at_the_other_side(
+    source, destination, orders, tmp_path
+):
+    exchanged = Migration(tmp_path / "exchanged", destination, source)
+    missing, question = exchanged.problems(orders, topics=[orders])
     assert f"group {orders}: the group does not exist" in missing
     assert (
         f"{orders} has committed offsets here, and none at the source: source and destination may be swapped"
         in question
     )
-    assert len(problems_of("nowhere", orders, there, here)) == 1
-
-
-def problems_of(group, topic, source, destination):
-    """What the preflight says stands in the way."""
-    return [each["message"] for each in looked_at(group, topic, source, destination)["problems"]]
-
-
-def looked_at(group, topic, source, destination, **options):
-    """All that the preflight says."""
-    its = {"source": source, "destination": destination, "groups": [group], "topics": [topic], **options}
-    return succeeds("kafka_migration_info", **its)
+    assert len(exchanged.problems("nowhere", topics=[orders])) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from testbed.clients import committed, consume
 from tests.support.consumers import unconsumed
-from tests.support.playbooks import Controller, done, failed
+from tests.support.playbooks import done, failed
 from tests.support.replication_tool import copied_topic
 
 
@@ -17,8 +17,7 @@ def orders(source, destination, topic):
     return copied_topic(source, destination, topic, 40, 15, partitions=1, junk=2)
 
 
-def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination, orders, tmp_path):
-    controller = Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
+def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination, orders, controller):
     wave = {"groups": [orders], "directory": "wave-1", "write_report": True}
     planned = done(controller.migrate_groups(phase="plan", runbook=True, **wave))
     book = (controller.directory / "wave-1/runbook.md").read_text()

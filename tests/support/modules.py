@@ -149,6 +149,15 @@ class Migration:
         self.plan_file = directory / "plan.json"
         self.receipt_file = directory / "receipt.json"
 
+    def look(self, *groups: str, **options: t.Any) -> Result:
+        """kafka_migration_info of these groups."""
+        its = {"source": self.source, "destination": self.destination, "groups": list(groups)}
+        return succeeds("kafka_migration_info", **its | options)
+
+    def problems(self, *groups: str, **options: t.Any) -> list[str]:
+        """What stands in the way of these groups."""
+        return [each["message"] for each in self.look(*groups, **options)["problems"]]
+
     def snapshot(self, *groups: str, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:
         """kafka_group_offsets of these groups."""
         its = {"cluster": self.source, "snapshot": str(self.snapshot_file), "groups": list(groups)}
