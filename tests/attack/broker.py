@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from tests.attack.case import Case, Copy, Edges, Options, Original
+from tests.attack.case import Case, Copy, Edges, Lately, Options, Original
 
 MOST_ROUNDS = 300
 _OFFSET = operator.attrgetter("offset")
@@ -69,16 +69,11 @@ class Broker:
         return next((record.offset for record in self._held if record.time >= time), None)
 
 
-_LAST: list[tuple[t.Sequence[Original | Copy], Edges, Broker]] = []  # several positions are asked of the same logs
+_BROKERS: Lately[Broker] = Lately(4)  # several positions are asked of the same logs
 
 
 def _broker(records: t.Sequence[Original | Copy], edges: Edges) -> Broker:
-    for its_records, its_edges, broker in _LAST:
-        if its_records is records and its_edges == edges:
-            return broker
-    broker = Broker(records, edges)
-    _LAST[:] = [*_LAST[-3:], (records, edges, broker)]
-    return broker
+    return _BROKERS.of((records,), edges, lambda: Broker(records, edges))
 
 
 def _record(record: Original | Copy, edges: Edges) -> Record:

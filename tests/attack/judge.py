@@ -8,7 +8,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import ContiguousToTheEnd
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
-from tests.attack.case import Case
+from tests.attack.case import Case, Lately
 from tests.attack.recheck import is_true
 from tests.attack.rule import Answer, may_skip
 from tests.attack.truth import Truth, has_later_times, is_doubted
@@ -36,13 +36,11 @@ class Finding(t.NamedTuple):
     text: str
 
 
-_LAST: list[Truth] = []  # several ways are asked of one case
+_TRUTHS: Lately[Truth] = Lately(1)  # several ways are asked of one case
 
 
 def _truth(case: Case, is_merged: bool = False) -> Truth:
-    if not _LAST or _LAST[0].case is not case or _LAST[0].is_merged is not is_merged:
-        _LAST[:] = [Truth(case, is_merged)]
-    return _LAST[0]
+    return _TRUTHS.of((case,), is_merged, lambda: Truth(case, is_merged))
 
 
 def judge(case: Case, way: str, answer: Answer, needless: bool = True) -> list[Finding]:

@@ -28,7 +28,7 @@ from tests.attack.judge import FAULTS, Finding, judge
 from tests.attack.manners import MANNERS
 from tests.attack.moving import TOPIC, Topic, World, case_of, topic_of
 from tests.attack.requests import Hang, Requests
-from tests.attack.tally import Said, Tally, Task, chunks, in_words, tallied
+from tests.attack.tally import Said, Tally, tallied
 from tests.attack.truth import Truth
 from tests.attack.ways import as_one, crash
 
@@ -38,19 +38,14 @@ FEW = 4  # records and copies of one content, of which every history is tried
 Entries = t.Mapping[tuple[str, TopicPartition], PlanEntry]
 
 
-def moving_worlds(names: t.Sequence[str], seed: int) -> t.Iterator[Task]:
-    """Worlds of each class, without an end."""
-    return (functools.partial(attack_moving, name, seeds) for name, seeds in chunks(names, seed))
-
-
 def attack_moving(name: str, seeds: range) -> Tally:
     """Everything that is said of these worlds, and what is wrong with it."""
-    return tallied(name, "plan", ((seed, said_of(World(MANNERS[name], f"{name} {seed}"))) for seed in seeds))
+    return tallied(name, "plan", ((seed, said_of(name, seed)) for seed in seeds))
 
 
-def told_of(name: str, seed: int) -> str:
-    """The same of one world, in words."""
-    return in_words(said_of(World(MANNERS[name], f"{name} {seed}")))
+def said_of(name: str, seed: int) -> t.Iterator[Said]:
+    """Everything that is said of one world, and what is wrong with it."""
+    return _said_of(World(MANNERS[name], f"{name} {seed}"))
 
 
 def plan_noted(world: World, entries: Entries) -> Plan:
@@ -62,7 +57,7 @@ def plan_noted(world: World, entries: Entries) -> Plan:
     return Plan("", "", "", tuple(entries.values()), traits(world.sources), traits(world.copies))
 
 
-def said_of(world: World) -> t.Iterator[Said]:
+def _said_of(world: World) -> t.Iterator[Said]:
     """A plan and its verification; a second plan later, which keeps what still holds; and the same offsets, if they are."""
     commits = world.commits(GROUPS)
     entries: Entries = {}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
 import random as rnd
 import re
 import traceback
@@ -32,7 +31,7 @@ from tests.attack.broker import Broker, Logs
 from tests.attack.case import Case, Copy, Edges, Original
 from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.judge import FAULTS, Finding, judge
-from tests.attack.tally import Said, Tally, Task, chunks, in_words, tallied
+from tests.attack.tally import Said, Tally, tallied
 from tests.attack.truth import Truth
 from tests.attack.ways import crash
 from tests.attack.worlds import world
@@ -49,19 +48,9 @@ _P = TopicPartition("orders", 0)
 _COUNTED = re.compile(r"only at the source: ([\d,]+) unconsumed")
 
 
-def returning_worlds(names: t.Sequence[str], seed: int) -> t.Iterator[Task]:
-    """Worlds in which groups return, without an end."""
-    return (functools.partial(attack_returns, name, seeds) for name, seeds in chunks(names, seed))
-
-
 def attack_returns(name: str, seeds: range) -> Tally:
     """What is said of each position in these worlds, by both values of on_new_records, and what is wrong with it."""
     return tallied(name, "return", ((seed, said_of(name, seed)) for seed in seeds))
-
-
-def told_of_return(name: str, seed: int) -> str:
-    """The same of one world, in words: what is wrong with it."""
-    return in_words(said for said in said_of(name, seed) if said[3])
 
 
 def said_of(name: str, seed: int) -> t.Iterator[Said]:

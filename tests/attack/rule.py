@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack.broker import Broker, Logs, digested
-from tests.attack.case import Case
+from tests.attack.case import Case, Lately
 from tests.support.listed_clusters import Cluster, Clusters
 from tests.support.swapped import Swap, swapped
 
@@ -115,19 +115,13 @@ def whole(case: Case) -> Answer:
 
 
 _Read = t.TypeVar("_Read")
-_KNOWN: dict[t.Any, tuple[Case, t.Any]] = {}
-_MOST_KNOWN = 16
+_READ: Lately[t.Any] = Lately(16)
 
 
 def _of_these_logs(read: t.Callable[[Case], _Read], case: Case) -> _Read:
     """What reading the logs of a case has given; once for the positions of a world."""
-    key = read, id(case.source), id(case.destination)
-    known = _KNOWN.get(key)
-    if known is None or dataclasses.replace(known[0], committed=case.committed, to_come=case.to_come) != case:
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.pop(next(iter(_KNOWN)))
-        known = _KNOWN[key] = case, read(case)
-    return t.cast(_Read, known[1])
+    rest = case.source_edges, case.destination_edges, case.options, case.scaled
+    return t.cast(_Read, _READ.of((read, case.source, case.destination), rest, lambda: read(case)))
 
 
 def _read_whole(case: Case) -> tuple[Logs, Question]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import itertools
 import math
 import sys
@@ -27,15 +28,28 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections")]
 
+from tests.attack import live, returns
 from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.examples import examine, example, show
 from tests.attack.exhaustive import WAYS as SMALL_WAYS
 from tests.attack.exhaustive import all_worlds
 from tests.attack.judge import FAULTS, NEEDLESS
-from tests.attack.live import moving_worlds, told_of
+from tests.attack.live import attack_moving
 from tests.attack.manners import MANNERS
-from tests.attack.returns import RETURNS, returning_worlds, told_of_return
-from tests.attack.tally import Length, Shape, Tally, Task, random_worlds, run, smallest, table, undeclared
+from tests.attack.returns import RETURNS, attack_returns
+from tests.attack.tally import (
+    Length,
+    Shape,
+    Tally,
+    Task,
+    attack_still,
+    in_words,
+    random_worlds,
+    run,
+    smallest,
+    table,
+    undeclared,
+)
 from tests.attack.ways import EVERY_WAY
 from tests.attack.worlds import world
 
@@ -53,9 +67,13 @@ def _shown(tally: Tally, kinds: t.Sequence[str]) -> list[Shape]:
 
 def _worlds(names: list[str], seed: int, ways: t.Sequence[str]) -> t.Iterator[Task]:
     """Those that stand still, those that move, and those in which groups return, by turns."""
-    still, moving, back = ([name for name in names if name in kinds] for kinds in (CLASSES, MANNERS, RETURNS))
-    each = [random_worlds(still, seed, ways)] * bool(still) + [moving_worlds(moving, seed)] * bool(moving)
-    each += [returning_worlds(back, seed)] * bool(back)
+    attacks: list[tuple[t.Collection[str], t.Callable[[str, range], Tally]]] = [
+        (CLASSES, functools.partial(attack_still, ways=ways)),
+        (MANNERS, attack_moving),
+        (RETURNS, attack_returns),
+    ]
+    asked = [([name for name in names if name in kinds], attack_them) for kinds, attack_them in attacks]
+    each = [random_worlds(its, seed, attack_them) for its, attack_them in asked if its]
     return itertools.chain.from_iterable(zip(*each, strict=False))
 
 
@@ -78,8 +96,12 @@ def main() -> int:
         return 0
     if arguments.world:
         name, number = arguments.world[0], int(arguments.world[1])
-        told = told_of if name in MANNERS else told_of_return if name in RETURNS else None
-        print(told(name, number) if told else examine(world(name, number)))
+        if name in MANNERS:
+            print(in_words(live.said_of(name, number)))
+        elif name in RETURNS:
+            print(in_words(said for said in returns.said_of(name, number) if said[3]))  # what is wrong
+        else:
+            print(examine(world(name, number)))
         return 0
     begun = time.monotonic()
     ways = arguments.ways or EVERY_WAY

@@ -24,7 +24,7 @@ import math
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted
-from tests.attack.case import Case, Copy, Original
+from tests.attack.case import Case, Copy, Lately, Original
 
 LONG = 60  # copies of a log of which the best offset is not looked for: that takes the square of it
 _OTHER = None  # the time of copies whose times nobody can compare
@@ -77,19 +77,7 @@ class Logs:
         return copy, text, _OTHER if text in self._rewritten and copy.time not in self._times[text] else copy.time
 
 
-_KNOWN: collections.OrderedDict[tuple[int, int], Logs] = collections.OrderedDict()  # of the logs looked at last
-_MOST_KNOWN = 64
-
-
-def _logs(case: Case) -> Logs:
-    key = id(case.source), id(case.destination)
-    its = _KNOWN.pop(key, None)
-    if its is None or (its.case.source_edges, its.case.options) != (case.source_edges, case.options):
-        its = Logs(case)  # which keeps the logs, so that nobody else gets their numbers
-    _KNOWN[key] = its
-    if len(_KNOWN) > _MOST_KNOWN:
-        _KNOWN.popitem(last=False)
-    return its
+_LOGS: Lately[Logs] = Lately(64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +89,8 @@ class Truth:
 
     @functools.cached_property
     def _logs(self) -> Logs:
-        return _logs(self.case)
+        its = self.case
+        return _LOGS.of((its.source, its.destination), (its.source_edges, its.options), lambda: Logs(its))
 
     @functools.cached_property
     def consumed(self) -> dict[int, Original]:
