@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_offset_translate,
     kafka_offset_verify,
 )
-from tests.support.forks import context
+from tests.support.forks import begin, context
 from tests.support.modules import Result, run
 from tests.support.processes import of_spark, python_workers
 from tests.support.scanning import MARK
@@ -47,14 +47,9 @@ class Attempt:
 
     def __init__(self, module: str, options: Result, *, spark: bool, word: str, temporary: Path, log: Path) -> None:
         self.word = word
-        forks = context(__name__)
-        self._answers, answers = forks.Pipe(duplex=False)
         variables = {MARK: word, "TMPDIR": str(temporary)}
-        self.process = forks.Process(target=_main, args=(module, options, spark, variables, str(log), answers))
-        self.process.daemon = True
         self.began = time.monotonic()
-        self.process.start()
-        answers.close()
+        self.process, self._answers = begin(_main, module, options, spark, variables, str(log), loaded=[__name__])
 
     @property
     def pid(self) -> int:

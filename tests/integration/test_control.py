@@ -240,11 +240,14 @@ def test_more_metadata_than_fits_one_batch_is_committed(source, newest, topic):
     assert read(newest, topic).offsets == wanted
 
 
-def test_bounds_tell_the_last_stable_offset(cluster, connection, topic):
+def test_bounds_tell_the_last_stable_offset_and_are_told_as_far_as_they_are_known(cluster, connection, topic):
     create_topic(cluster, topic, partitions=2)
     produce(cluster, topic, [Message(b"%d" % number) for number in range(5)])
     delete_records(cluster, topic, {0: 2})
     here, there = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    missing = [TopicPartition(topic, 7), TopicPartition(f"{topic}-none", 0)]
+    known = positions.bounds_as_far_as_known(connection, [here, there, *missing], 5)
+    assert known == (topics.cluster_id(connection), {here: (2, 5, 5), there: (0, 0, 0)})
     with open_transaction(cluster, topic, [Message(b"open")]):
         assert positions.partition_bounds(connection, [here, there]) == {here: (2, 5, 6), there: (0, 0, 0)}
     assert positions.partition_bounds(connection, [here]) == {here: (2, 7, 7)}
@@ -280,17 +283,6 @@ def test_what_does_not_exist_is_named(newest, source, topic):
         )
     with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
         topics.topic_settings(newest, [topic, f"{topic}-none"])
-
-
-def test_bounds_are_told_as_far_as_they_are_known(cluster, connection, topic):
-    create_topic(cluster, topic, partitions=2)
-    produce(cluster, topic, [Message(b"x")] * 3)
-    delete_records(cluster, topic, {0: 1})
-    here, there = TopicPartition(topic, 0), TopicPartition(topic, 1)
-    missing = [TopicPartition(topic, 7), TopicPartition(f"{topic}-none", 0)]
-    cluster_id, bounds = positions.bounds_as_far_as_known(connection, [here, there, *missing], 5)
-    assert bounds == {here: (1, 3, 3), there: (0, 0, 0)}
-    assert cluster_id == topics.cluster_id(connection)
 
 
 def test_topics_and_their_settings(cluster, connection, topic):

@@ -1,6 +1,5 @@
 """A fence keeps producers out, says who passes by, and is lifted exactly; while it stands, a group is cut over."""
 
-import json
 import re
 import time
 from pathlib import Path
@@ -174,18 +173,6 @@ def test_what_cannot_be_fenced_is_refused(fence, source):
     assert fence.acls() == before
 
 
-def promoting(topic, copy):
-    """Extra variables for a promotion onto the same cluster."""
-    variables = {
-        "source": "onprem",
-        "destination": "cloud",
-        "topics": [topic],
-        "topic_map": [{"name": topic, "to": copy}],
-        "acls": "cutover",
-    }
-    return ("-e", json.dumps({f"topic_promotion_{name}": value for name, value in variables.items()}))
-
-
 def test_a_group_is_cut_over_while_a_fence_stands_which_stays_if_that_fails(fence, destination, topic, tmp_path):
     """The play of the documentation, as it stands there."""
     messages = [Message(b"%d" % number, b"key", (), NOW + number) for number in range(20)]
@@ -213,7 +200,8 @@ def test_a_group_is_cut_over_while_a_fence_stands_which_stays_if_that_fails(fenc
     assert fence.write() == "TOPIC_AUTHORIZATION_FAILED"
     copy = f"{topic}-copy"
     onto_itself = Controller(tmp_path, onprem=fence.cluster, cloud=fence.cluster)
-    said = done(onto_itself.run("streamshift.kafka.promote_topics", *promoting(topic, copy))).output
+    mapped = [{"name": topic, "to": copy}]
+    said = done(onto_itself.promote_topics(topics=[topic], topic_map=mapped, acls="cutover")).output
     assert f"ACLs of the fence at the source are left out: {fence.denied()}." in said
     assert {str(acl) for acl in list_acls(connection_from(fence.cluster.connection)) if acl.name == copy} == {
         each.replace(topic, copy) for each in before

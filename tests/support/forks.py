@@ -5,7 +5,8 @@ import os
 import signal
 import typing as t
 from multiprocessing import forkserver
-from multiprocessing.context import ForkServerContext
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from unittest import mock
 
@@ -24,15 +25,21 @@ def context(*loaded: str) -> ForkServerContext:
     return found
 
 
+def begin(target: t.Callable[..., None], *args: t.Any, loaded: t.Sequence[str] = ()) -> tuple[ForkServerProcess, Connection]:
+    """A process that does this, and our end of a pipe, of which the target is given the other one as its last argument."""
+    forks = context(*loaded)
+    said, answers = forks.Pipe(duplex=False)
+    process = forks.Process(target=target, args=(*args, answers), daemon=True)
+    process.start()
+    answers.close()
+    return process, said
+
+
 class Forked:
     """A process with those methods of subprocess.Popen that tests use. What the target returns comes from stdout."""
 
     def __init__(self, target: t.Callable[..., str], *args: t.Any) -> None:
-        forks = context()
-        said, answers = forks.Pipe(duplex=False)
-        self._process = forks.Process(target=_run, args=(target, args, dict(os.environ), answers), daemon=True)
-        self._process.start()
-        answers.close()
+        self._process, said = begin(_run, target, args, dict(os.environ))
         self.stdout: t.IO[str] = os.fdopen(os.dup(said.fileno()))
         said.close()
 

@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.claimin
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import Producer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from testbed.clients import until
-from tests.support.forks import context
+from tests.support.forks import begin
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60.0
@@ -57,11 +57,7 @@ class Attempt:
     """A run that has claimed a copy, and a begun attempt to copy it in small transactions."""
 
     def __init__(self, source: Connection, destination: Connection, jobs: list[Job], step: Step | None = None) -> None:
-        forks = context()
-        self._said, answers = forks.Pipe(duplex=False)
-        self.process = forks.Process(target=_copy, args=(source, destination, jobs, step, answers), daemon=True)
-        self.process.start()
-        answers.close()
+        self.process, self._said = begin(_copy, source, destination, jobs, step)
 
     def begun(self) -> None:
         """Wait until it has begun its first transaction."""
