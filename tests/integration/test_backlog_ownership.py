@@ -14,7 +14,7 @@ from testbed.clients import Message, create_topic, delete_groups, delete_topic, 
 from tests.support import situations
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, refuses_at_last, run
-from tests.support.situations import COMMITS, HERE, RECORDS, Copy, elsewhere, make_anew, owned_topic
+from tests.support.situations import COMMITS, HERE, RECORDS, SITUATIONS, Copy, elsewhere, make_anew, owned_topic
 
 pytestmark = pytest.mark.usefixtures("without_spark")
 
@@ -35,11 +35,12 @@ def half_done(copy_in):
     return situations.half_done(copy_in("migration"))
 
 
-class TestTwoRuns:
-    @pytest.mark.parametrize("begins", ["at once", "after the plan"])
-    def test_from_two_directories(self, copy_in, begins):
-        situations.two_runs(copy_in, begins=begins)
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_situation_ends_as_it_must(copy_in, name):
+    SITUATIONS[name](copy_in, None)
 
+
+class TestTwoRuns:
     def test_who_takes_over_is_named_and_readers_wait_for_nobody(self, copy_in):
         one = copy_in("one")
         first = one.begun(seconds=100)
@@ -82,18 +83,7 @@ class TestTwoRuns:
         assert not other.backlog(via=run, append=True).get("failed")  # now that one is done
 
 
-class TestSuspended:
-    def test_who_wakes_up_when_the_progress_is_removed_writes_nothing(self, copy_in):
-        situations.wakes_up_without_progress(copy_in)
-
-    def test_progress_that_is_removed_ends_the_run(self, copy_in):
-        situations.progress_is_removed(copy_in)
-
-
 class TestLostProgress:
-    def test_it_is_refused_until_it_is_rebuilt(self, copy_in):
-        situations.progress_is_lost(copy_in)
-
     def test_nothing_is_rebuilt_from_what_others_have_written(self, half_done):
         delete_groups(half_done.servers, all_groups(half_done.known()))
         (at,) = produce(half_done.servers, half_done.to, [Message(b"of somebody else", partition=2)])
@@ -103,9 +93,6 @@ class TestLostProgress:
 
 
 class TestTopics:
-    def test_made_anew_while_it_is_copied_to(self, copy_in):
-        situations.made_anew_while_copied(copy_in)
-
     def test_deleted_while_it_is_copied_to(self, copy_in):
         copy = copy_in("migration")
         copy.destination["request_timeout"] = 5
@@ -119,15 +106,6 @@ class TestTopics:
         for check in (True, False):
             message = copy.backlog(via=refuses, check=check)
             assert "does not exist any more" in message and "Begin anew" in message, message
-
-    def test_made_anew_when_all_is_copied(self, copy_in):
-        situations.made_anew_when_copied(copy_in)
-
-    def test_copied_records_are_deleted(self, copy_in):
-        situations.copied_records_are_deleted(copy_in)
-
-    def test_copied_records_are_deleted_while_it_is_copied_to(self, copy_in):
-        situations.records_are_deleted_while_copied(copy_in)
 
     def test_the_source_is_made_anew_before_all_is_copied(self, source, destination, topic, tmp_path):
         to = f"{topic}-there"

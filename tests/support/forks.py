@@ -25,7 +25,9 @@ def context(*loaded: str) -> ForkServerContext:
     return found
 
 
-def begin(target: t.Callable[..., None], *args: t.Any, loaded: t.Sequence[str] = ()) -> tuple[ForkServerProcess, Connection]:
+def begin(
+    target: t.Callable[..., None], *args: t.Any, loaded: t.Sequence[str] = ()
+) -> tuple[ForkServerProcess, Connection]:
     """A process that does this, and our end of a pipe, of which the target is given the other one as its last argument."""
     forks = context(*loaded)
     said, answers = forks.Pipe(duplex=False)
