@@ -94,13 +94,12 @@ def test_a_proof_agrees(between_new_ones):
     assert said["compared"] > 200
 
 
-def test_what_a_copy_cannot_keep_is_told_before_it(source, destination, topic, tmp_path):
+def test_what_a_copy_cannot_keep_is_told_before_it(source, destination, topic, migration):
     create_topic(source, topic, retention_ms=-1)
     produce_with_times(
         source, topic, [Message(b"%d" % number, timestamp=0 if number < 20 else LONG_AGO) for number in range(30)]
     )
     commit(source, topic, {(topic, 0): 5})
-    migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)
     predicted = migration.backlog(check=True)
     assert any(f"{topic}-0 (up to 15 records)" in line for line in predicted["notes"]), predicted["notes"]
@@ -111,10 +110,9 @@ def test_what_a_copy_cannot_keep_is_told_before_it(source, destination, topic, t
     assert migration.verify(copy=str(migration.copy_file), method="records", limit=0)["compared"] > 0
 
 
-def test_a_proof_objects_to_what_is_there_twice(source, destination, topic, tmp_path):
+def test_a_proof_objects_to_what_is_there_twice(source, destination, topic, tmp_path, migration):
     """Without the copy file, it would be a consumed record that a replication tool has copied again."""
     numbered_topic(source, topic, 30, 10, partitions=1)
-    migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)
     migration.backlog()
     again = read(destination, topic)[7]
@@ -184,13 +182,12 @@ def test_to_a_secured_cluster_with_the_documented_rights(source, secured, topic,
     assert len(unconsumed(secured, topic, made)) == 26
 
 
-def test_a_partition_without_a_commit(source, destination, topic, tmp_path):
+def test_a_partition_without_a_commit(source, topic, migration):
     create_topic(source, topic, partitions=3)
     produce(source, topic, [Message(b"%d" % n, partition=n % 3) for n in range(30)])
     other = f"{topic}-other"
     commit(source, topic, {(topic, 0): 4})
     commit(source, other, {(topic, 1): 6})
-    migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic, other)
     result = migration.backlog(on_uncommitted="start")
     assert {each["partition"]: each["copied"] for each in result["ranges"]} == {0: 10, 1: 10, 2: 10}
@@ -199,9 +196,8 @@ def test_a_partition_without_a_commit(source, destination, topic, tmp_path):
     assert [found[other, partition] for partition in range(3)] == [("requested", 0), ("exact", 6), ("requested", 0)]
 
 
-def test_a_partition_without_a_commit_is_left_alone_until_told_otherwise(source, destination, topic, tmp_path):
+def test_a_partition_without_a_commit_is_left_alone_until_told_otherwise(source, topic, migration):
     numbered_topic(source, topic, 10, 4)
-    migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)
     result = migration.backlog()
     assert [(each["verdict"], each["offset"]) for each in result["entries"]] == [("exact", 0), ("uncommitted", None)]

@@ -8,7 +8,7 @@ from testbed.clients import commit, create_topic, delete_records, delete_topic, 
 from tests.support.kinds import group_of
 from tests.support.mirror_records import checkpoint
 from tests.support.mirrored import FLOWS, checkpointed, mirrored, numbered
-from tests.support.modules import Migration, refuses
+from tests.support.modules import refuses
 from tests.support.numbered import Judge
 from tests.support.random_logs import World, whatever
 from tests.support.replication_tool import copy
@@ -32,9 +32,8 @@ def flows(source, destination, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("version", "name"), ALL)
-def test_every_group_is_sent_to_its_record(flows, version, name, source, destination, tmp_path):
+def test_every_group_is_sent_to_its_record(flows, version, name, source, destination, migration):
     flow = flows(version)[name]
-    migration = Migration(tmp_path / "migration", source, destination)
     late = f"{flow.topic}-late"  # has no checkpoint: MirrorMaker has ended
     commits = {**flow.commits, late: {0: 100, 1: 1234}}
     commit(source, late, {(flow.topic, partition): offset for partition, offset in commits[late].items()})
@@ -58,9 +57,8 @@ def test_every_group_is_sent_to_its_record(flows, version, name, source, destina
 
 
 @pytest.mark.parametrize(("version", "name"), ALL)
-def test_without_the_source_checkpoints_lose_nothing(flows, version, name, source, destination, tmp_path):
+def test_without_the_source_checkpoints_lose_nothing(flows, version, name, source, destination, migration):
     flow = flows(version)[name]
-    migration = Migration(tmp_path / "migration", source, destination)
     # MirrorMaker may write none for a group at the start: nothing there is a lower bound. Nor does it write one where a
     # group lags the first offset-sync that it has kept, which depends on its pace.
     groups = flow.commits.keys() - {flow.excluded, group_of(flow.topic, 1)}

@@ -27,11 +27,10 @@ def table(said):
     return {(row[0], row[1], int(row[2])): int(row[3]) for row in rows if len(row) == 4 and row[2].isdigit()}
 
 
-def test_the_stock_tools_dry_run_of_our_csv_says_what_our_plan_says(source, destination, copied, tmp_path):
+def test_the_stock_tools_dry_run_of_our_csv_says_what_our_plan_says(source, destination, copied, tmp_path, migration):
     groups = [f"{copied}-billing", f"{copied}-shipping"]
     commit(source, groups[0], {(copied, 0): (4, "by hand"), (copied, 1): 10})
     commit(source, groups[1], {(copied, 0): 30})
-    migration = Migration(tmp_path / "m", source, destination)
     migration.snapshot(*groups)
     file = str(tmp_path / "m/plan.csv")
     done = migration.carefully(groups[0], lambda **how: migration.translate(csv=file, **how))
@@ -98,9 +97,8 @@ def test_a_rollback_restores_what_the_stock_tool_describes(source, destination, 
 
 
 def test_a_streaming_query_that_stops_at_the_source_and_starts_at_the_destination_gets_each_record_once(
-    source, destination, copied, tmp_path
+    source, destination, copied, tmp_path, migration
 ):
-    migration = Migration(tmp_path / "m", source, destination)
     with queries(tmp_path / "spark") as spark:
         checkpoint = spark.run("before", source.bootstrap_servers, copied, die_at=3)
         consumed = spark.written("before")
@@ -126,8 +124,7 @@ def test_a_streaming_query_that_stops_at_the_source_and_starts_at_the_destinatio
         assert sorted(consumed + spark.written("after"), key=int) == [str(number) for number in range(70)]
 
 
-def test_nothing_is_written_for_a_query_while_a_partition_is_blocked(source, destination, copied, tmp_path):
-    migration = Migration(tmp_path / "m", source, destination)
+def test_nothing_is_written_for_a_query_while_a_partition_is_blocked(copied, tmp_path, migration):
     starting = tmp_path / "starting.json"
     starting.write_text(json.dumps({copied: {"0": 4, "1": 4000}}))
     export = str(tmp_path / "m/out")
@@ -139,9 +136,8 @@ def test_nothing_is_written_for_a_query_while_a_partition_is_blocked(source, des
     assert migration.files() == {}
 
 
-def test_offsets_of_a_group_are_written_for_streaming_and_flink(source, destination, copied, tmp_path):
+def test_offsets_of_a_group_are_written_for_streaming_and_flink(source, destination, copied, migration):
     commit(source, copied, {(copied, 0): 4})
-    migration = Migration(tmp_path / "m", source, destination)
     migration.snapshot(copied, format="structured_streaming")
     assert json.loads(migration.snapshot_file.read_text()) == {copied: {"0": 4, "1": -2}}
     migration.snapshot(copied, format="flink_sql")

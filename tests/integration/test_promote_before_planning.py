@@ -3,7 +3,7 @@
 import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, read
-from tests.support.modules import Migration, refuses
+from tests.support.modules import refuses
 from tests.support.playbooks import done
 from tests.support.replication_tool import as_message, copy
 
@@ -60,14 +60,13 @@ def test_a_reviewed_plan_creates_the_topics_that_it_predicts(source, destination
 
 
 def test_a_topic_with_records_is_not_grown_and_one_that_was_grown_by_hand_skips_nothing(
-    source, destination, orders, promotion, tmp_path
+    source, destination, orders, promotion, migration
 ):
     commit(source, orders, {(orders, 1): 3})
     create_topic(destination, orders, 1)
     # All that the source has lies where one partition has put it.
     copies = sorted(read(source, orders), key=lambda record: int(record.value))
     produce(destination, orders, [as_message(record)._replace(partition=0) for record in copies])
-    migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(orders)
     its = {
         "on_fewer_partitions": "grow_empty_or_leave",

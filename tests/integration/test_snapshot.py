@@ -7,7 +7,7 @@ import pytest
 
 from testbed.clients import commit
 from tests.support.consumers import member
-from tests.support.modules import Migration, refuses
+from tests.support.modules import refuses
 from tests.support.numbered import numbered_topic
 from tests.support.stock_tool import consumer_groups
 
@@ -18,9 +18,8 @@ def orders(source, topic):
     return numbered_topic(source, topic, 10)
 
 
-def test_check_mode_predicts_the_file_and_a_second_run_leaves_it(source, destination, orders, tmp_path):
+def test_check_mode_predicts_the_file_and_a_second_run_leaves_it(source, orders, migration):
     commit(source, orders, {(orders, 0): (4, "by hand"), (orders, 1): 10})
-    migration = Migration(tmp_path / "m", source, destination)
     predicted = migration.snapshot(orders, check=True, diff=True)
     assert migration.files() == {}
     done = migration.snapshot(orders, diff=True)
@@ -34,13 +33,12 @@ def test_check_mode_predicts_the_file_and_a_second_run_leaves_it(source, destina
     assert migration.snapshot_file.stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_names_that_would_act_on_a_terminal_are_shown_as_escapes(source, destination, orders, tmp_path):
+def test_names_that_would_act_on_a_terminal_are_shown_as_escapes(source, orders, migration):
     names = sorted(
         f"{orders}{end}" for end in ("\x1b[2K\r", "\nforged orders-0: 20", "\u202e", "\u200b\x07", " blank ")
     )
     for name in names:
         commit(source, name, {(orders, 0): (1, "\x1b[1A\u2066")})
-    migration = Migration(tmp_path / "m", source, destination)
     found = migration.snapshot(group_patterns=[f"(?s){orders}.*"], diff=True)
     assert [group["name"] for group in found["groups"]] == names
     lines = found["diff"]["after"].removesuffix("\n").split("\n")
@@ -50,8 +48,7 @@ def test_names_that_would_act_on_a_terminal_are_shown_as_escapes(source, destina
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_groups_of_both_protocols_are_read_and_live_ones_warned_of(source, destination, orders, tmp_path, protocol):
-    migration = Migration(tmp_path / "m", source, destination)
+def test_groups_of_both_protocols_are_read_and_live_ones_warned_of(source, orders, protocol, migration):
     with member(source, orders, [orders], protocol):
         live = migration.snapshot(orders)
         left_out = migration.snapshot(orders, on_active_group="skip_group")
@@ -62,9 +59,8 @@ def test_groups_of_both_protocols_are_read_and_live_ones_warned_of(source, desti
     assert left_out["left_out_groups"] == [orders]
 
 
-def test_csv_goes_through_the_stock_tool_and_back(source, destination, orders, tmp_path):
+def test_csv_goes_through_the_stock_tool_and_back(source, orders, tmp_path, migration):
     commit(source, orders, {(orders, 0): 4, (orders, 1): 10})
-    migration = Migration(tmp_path / "m", source, destination)
     file = tmp_path / "m" / "orders.csv"
     migration.snapshot(orders, snapshot=str(file), format="csv")
     assert list(csv.reader(io.StringIO(file.read_text()))) == [[orders, "0", "4"], [orders, "1", "10"]]
