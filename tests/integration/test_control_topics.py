@@ -33,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.clients import Message, create_topic, deny, grant, produce, until
+from tests.support.clusters import authorizer
 
 NODES = (1, 2, 3)
 WEEK = "604800000"  # ms, the brokers' default of retention.ms
@@ -166,11 +167,8 @@ def test_brokers_tell_their_room_since_kafka_3_3(newest, kafka39, old, tmp_path)
 
 
 def test_an_old_broker_that_denies_sizes_by_an_empty_answer(own_cluster):
-    authorizer = {
-        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
-        "allow.everyone.if.no.acl.found": "true",
-    }
-    denying = own_cluster("denying", version="2.8.2", settings=authorizer)
+    settings = authorizer("kafka.security.authorizer.AclAuthorizer")
+    denying = own_cluster("denying", version="2.8.2", settings=settings)
     connection = connection_from(denying.connection)
     create_topic(denying, "orders")
     where = TopicPartition("orders", 0)

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from testbed.clients import REQUEST_KEYS, commit, committed, grant
 from testbed.sandbox import free_ports, start, stop
-from tests.support.clusters import KafkaCluster
+from tests.support.clusters import KafkaCluster, authorizer
 from tests.support.consumers import unconsumed
 from tests.support.hiding_proxy import Offer, before
 from tests.support.modules import Migration, run
@@ -24,10 +24,6 @@ from tests.support.replication_tool import copied_topic
 PROFILES = {
     file.stem: json.loads(file.read_text())
     for file in sorted((Path(__file__).parents[1] / "data/profiles").glob("*.json"))
-}
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "allow.everyone.if.no.acl.found": "true",
 }
 
 
@@ -106,7 +102,7 @@ def clusters(tmp_path_factory):
         for name in ("source", "destination"):
             (front,) = free_ports(1)
             stack.callback(stop, name, folder)
-            settings = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{front}", **AUTHORIZER}
+            settings = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{front}", **authorizer()}
             cluster = KafkaCluster(start(name, folder, settings=settings, memory="300m"))
             stack.enter_context(before(int(cluster.bootstrap_servers[0].rpartition(":")[2]), offer, front))
             cluster.bootstrap_servers = [f"127.0.0.1:{front}"]

@@ -26,6 +26,7 @@ from testbed.clients import (
     read,
     until,
 )
+from tests.support.clusters import authorizer
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.numbered import numbered_topic
@@ -90,10 +91,7 @@ def test_a_group_is_listed_goes_on_exactly_and_is_rolled_back(migration, old_sou
 
 @pytest.mark.parametrize("version", ["1.1.1", "0.11.0.3"])
 def test_the_login_needs_what_brokers_of_its_version_ask_for(own_cluster, topic, version):
-    settings = {
-        "authorizer.class.name": "kafka.security.auth.SimpleAclAuthorizer",
-        "allow.everyone.if.no.acl.found": "true",
-    }
+    settings = authorizer("kafka.security.auth.SimpleAclAuthorizer")
     cluster = own_cluster("authorizing", version=version, memory="300m", settings=settings)
     create_topic(cluster, topic)
     commit(cluster, topic, {(topic, 0): 3})

@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from testbed.clients import create_topic, grant, revoke, until
+from tests.support.clusters import authorizer
 from tests.support.consumers import refusal
 from tests.support.modules import refuses, succeeds
 from tests.support.promotion import Promotion
@@ -169,10 +170,7 @@ def test_acls_need_the_cluster_s_acls(promotion, secured, topic, granted):
 
 def test_a_first_acl_that_locks_others_out_is_refused_and_its_rollback_needs_no_topic(tmp_path, own_cluster, topic):
     copy = f"{topic}-copy"
-    kraft = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-    everybody = own_cluster(
-        "everybody", settings={"authorizer.class.name": kraft, "allow.everyone.if.no.acl.found": "true"}
-    )
+    everybody = own_cluster("everybody", settings=authorizer())
     for name in (topic, copy):
         create_topic(everybody, name)
     grant(

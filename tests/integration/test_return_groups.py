@@ -35,7 +35,7 @@ from testbed.clients import (
 from testbed.mirror_maker import ALIAS, TARGET_ALIAS, MirrorMaker
 from tests.support.consumers import member
 from tests.support.modules import succeeds
-from tests.support.playbooks import Controller, done, failed
+from tests.support.playbooks import done, failed
 from tests.support.there_and_back import HOME, KINDS, NOW, PARTITIONS, World
 
 
@@ -141,9 +141,8 @@ def test_a_return_has_rounds_and_a_cut_over_as_the_way_forward(world):
     assert world.each_once()
 
 
-def test_there_and_back_beside_mirror_maker_in_both_directions(source, destination, topic, tmp_path):
+def test_there_and_back_beside_mirror_maker_in_both_directions(source, destination, topic, controller, tmp_path):
     """With its default policy. Producers write on both sides all the time, and the group consumes what comes from either."""
-    controller = Controller(tmp_path, onprem=source, cloud=destination)
     back = f"{TARGET_ALIAS}->{ALIAS}"
     settings = {f"{back}.enabled": "true", f"{back}.topics": f".*{topic}", f"{ALIAS}.offset.flush.interval.ms": 1000}
     names = {source: [topic, f"{TARGET_ALIAS}.{topic}"], destination: [f"{ALIAS}.{topic}", topic]}

@@ -5,6 +5,11 @@ import typing as t
 from testbed.sandbox import Cluster
 
 
+def authorizer(name: str = "org.apache.kafka.metadata.authorizer.StandardAuthorizer") -> dict[str, str | int]:
+    """Settings of brokers that know ACLs; what no ACL is about, everybody may do."""
+    return {"authorizer.class.name": name, "allow.everyone.if.no.acl.found": "true"}
+
+
 class KafkaCluster:
     """A running sandbox. Tests use bootstrap_servers, where they may do everything, and hand a connection to the collection."""
 
