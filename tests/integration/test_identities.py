@@ -11,8 +11,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from testbed.clients import Message, commit, committed, create_topic, delete_topic, produce
 from testbed.sandbox import start
 from tests.support.clusters import KafkaCluster
-from tests.support.modules import Migration, refuses, succeeds
+from tests.support.modules import Migration, refuses
 from tests.support.numbered import numbered_topic
+from tests.support.promotion import Promotion
 from tests.support.replication_tool import copied_topic
 
 
@@ -67,9 +68,7 @@ class TestTwoClustersWithOneId:
 
     def test_a_topic_is_promoted_under_its_name(self, source, twin, topic, tmp_path):
         create_topic(source, topic, partitions=2)
-        its = {"source": source.connection, "destination": twin.connection, "topics": [topic]}
-        files = {name: str(tmp_path / f"{name}.json") for name in ("plan", "receipt")}
-        made = succeeds("kafka_topic_promotion", **its, **files)
+        made = Promotion(tmp_path, source, twin).run(topics=[topic])
         assert made["note_kinds"][0] == "equal_cluster_ids"
 
 

@@ -32,7 +32,7 @@ def test_the_stock_tools_dry_run_of_our_csv_says_what_our_plan_says(source, dest
     commit(source, groups[0], {(copied, 0): (4, "by hand"), (copied, 1): 10})
     commit(source, groups[1], {(copied, 0): 30})
     migration.snapshot(*groups)
-    file = str(tmp_path / "m/plan.csv")
+    file = str(migration.directory / "plan.csv")
     done = migration.carefully(groups[0], lambda **how: migration.translate(csv=file, **how))
     assert done["exports"] == [file]
     assert any(f"{file} lacks 1 of 4 group-partitions (1 uncommitted)" in line for line in done["warnings"])
@@ -103,7 +103,7 @@ def test_a_streaming_query_that_stops_at_the_source_and_starts_at_the_destinatio
         checkpoint = spark.run("before", source.bootstrap_servers, copied, die_at=3)
         consumed = spark.written("before")
         assert 0 < len(consumed) < 60
-        export = tmp_path / "m/starting-offsets.json"
+        export = migration.directory / "starting-offsets.json"
         asked = {
             "snapshot": str(checkpoint),
             "snapshot_format": "structured_streaming",
@@ -127,7 +127,7 @@ def test_a_streaming_query_that_stops_at_the_source_and_starts_at_the_destinatio
 def test_nothing_is_written_for_a_query_while_a_partition_is_blocked(copied, tmp_path, migration):
     starting = tmp_path / "starting.json"
     starting.write_text(json.dumps({copied: {"0": 4, "1": 4000}}))
-    export = str(tmp_path / "m/out")
+    export = str(migration.directory / "out")
     asked = {"snapshot": str(starting), "snapshot_format": "structured_streaming", "snapshot_group": copied}
     for form in ("structured_streaming", "flink_sql"):
         message = migration.translate(via=refuses, export=export, export_format=form, **asked)

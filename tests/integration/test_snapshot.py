@@ -59,9 +59,9 @@ def test_groups_of_both_protocols_are_read_and_live_ones_warned_of(source, order
     assert left_out["left_out_groups"] == [orders]
 
 
-def test_csv_goes_through_the_stock_tool_and_back(source, orders, tmp_path, migration):
+def test_csv_goes_through_the_stock_tool_and_back(source, orders, migration):
     commit(source, orders, {(orders, 0): 4, (orders, 1): 10})
-    file = tmp_path / "m" / "orders.csv"
+    file = migration.directory / "orders.csv"
     migration.snapshot(orders, snapshot=str(file), format="csv")
     assert list(csv.reader(io.StringIO(file.read_text()))) == [[orders, "0", "4"], [orders, "1", "10"]]
     commit(source, orders, {(orders, 0): 0, (orders, 1): 0})
