@@ -303,19 +303,20 @@ def consume(cluster: Servers, group: str, topics: t.Sequence[str], count: int) -
 
     Returns how many records were consumed.
     """
-    got: list[Received] = []
+    consumed = 0
     ends: Ends = set()
     all_ends = sum(len(partitions_of(cluster, topic)) for topic in topics)
     with _member(cluster, group, topics) as consumer:
 
         def enough() -> bool:
-            got.extend(received(consumer, ends, min(500, count - len(got))))
-            return len(got) == count or len(ends) == all_ends
+            nonlocal consumed
+            consumed += len(received(consumer, ends, min(500, count - consumed)))
+            return consumed == count or len(ends) == all_ends
 
-        until(enough, SECONDS, lambda: f"group {group} has consumed only {len(got)} of {count} records", pause=0)
-        if got:
+        until(enough, SECONDS, lambda: f"group {group} has consumed only {consumed} of {count} records", pause=0)
+        if consumed:
             consumer.commit(asynchronous=False)
-    return len(got)
+    return consumed
 
 
 def commit_as_member(cluster: Servers, group: str, offsets: t.Mapping[tuple[str, int], int]) -> None:
