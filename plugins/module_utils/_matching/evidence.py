@@ -304,6 +304,17 @@ def united(spans: list[Span], new: Span) -> list[Span]:
     return [*spans[:low], (start, end), *spans[high:]]
 
 
+def disjoint(spans: t.Iterable[Span]) -> list[Span]:
+    """The same offsets as sorted spans of which none overlaps another."""
+    made: list[Span] = []
+    for start, end in sorted(spans):
+        if made and start < made[-1][1]:
+            made[-1] = made[-1][0], max(made[-1][1], end)
+        else:
+            made.append((start, end))
+    return made
+
+
 # Called at every step of a search, and so in C.
 _offset = operator.attrgetter("offset")
 _start, _end = operator.itemgetter(0), operator.itemgetter(1)

@@ -221,28 +221,41 @@ def receipt_of_another(
     names = "the source and the destination of the migration"
     if returns:
         wanted, sides, remedy = source, ("source", "destination"), f"{correct_clusters()}: a return has {names}"
-        why = f"the {receipt.name} was made for this cluster, and the groups would leave {source}"
-        way = f": a return has {names}"
+        exchanged_why = f"the {receipt.name} was made for this cluster, and the groups would leave {source}"
+        instead = f": a return has {names}"
     else:
         wanted, sides, remedy = destination, ("destination", "source"), keeps_rollback()
-        why = f"the {receipt.name} was made for the cluster that is the source now, {source}"
-        way = f"; to bring groups back on purpose, run the playbook return_groups with {names}"
+        exchanged_why = f"the {receipt.name} was made for the cluster that is the source now, {source}"
+        instead = f"; to bring groups back on purpose, run the playbook return_groups with {names}"
     own, other = (cluster_ids.get(side) for side in sides)
     if own is None:
         return []
-    if own == other or receipt.identity.cluster_id != other:
-        try:
-            check_cluster(receipt.name, receipt.identity, wanted, remedy)
-        except Refused as exc:
-            return [exc]
-        return []
-    if is_of_one():
-        what, place = "the directory is that of a clone or a reset inside one cluster", wanted
-        why, remedy = f"the {receipt.name} was made for the other cluster alone", f"correct {path_option()}"
-    else:
-        what, place = "source and destination are exchanged", destination
-        remedy = correct_clusters(says_exchanged=False) + way
-    return [Refused(what, cluster=str(place), why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
+    is_of_other = receipt.identity.cluster_id == other and own != other
+    if is_of_other and is_of_one():
+        return [
+            Refused(
+                "the directory is that of a clone or a reset inside one cluster",
+                cluster=str(wanted),
+                why=f"the {receipt.name} was made for the other cluster alone",
+                remedy=f"correct {path_option()}",
+                kind=FailureKind.OTHER_CLUSTER,
+            )
+        ]
+    if is_of_other:
+        return [
+            Refused(
+                "source and destination are exchanged",
+                cluster=str(destination),
+                why=exchanged_why,
+                remedy=correct_clusters(says_exchanged=False) + instead,
+                kind=FailureKind.OTHER_CLUSTER,
+            )
+        ]
+    try:
+        check_cluster(receipt.name, receipt.identity, wanted, remedy)
+    except Refused as exc:
+        return [exc]
+    return []
 
 
 def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str]) -> list[MigrationError]:
@@ -296,7 +309,7 @@ def opposite(
     for path, plan, receipt in others:
         back_again = plan.destination_id, plan.source_id
         written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
-        if back_again == wanted != (plan.source_id, plan.destination_id) and written:
+        if back_again == wanted and plan.source_id != plan.destination_id and written:
             opposites.append(
                 f"{path} says that {first_names(sorted(written))} came from this destination to this source"
             )

@@ -156,7 +156,7 @@ def _check_all_topics_go(
     receipt: Receipt, selection: Selection | None, names: t.Collection[str], cluster: Connection
 ) -> None:
     """Raise Refused where new groups would stay because they have got topics of these old groups that are not selected."""
-    chosen = {entry.key for entry in rollback.choose(receipt, selection, str(cluster))[0]}
+    chosen = {entry.key for entry in rollback.choose(receipt, selection, str(cluster)).entries}
     others = [
         (entry, origin)
         for entry in receipt.entries

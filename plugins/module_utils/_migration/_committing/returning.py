@@ -46,7 +46,7 @@ def return_names(receipt: Receipt, selection: Selection, mapping: Mapping, clust
     several became one.
     """
     selection.check()
-    entries = _written(rollback.choose(receipt, selection, cluster)[0], receipt, cluster)
+    entries = _written(rollback.choose(receipt, selection, cluster).entries, receipt, cluster)
     topics = _topics(entries, cluster)
     excluded = None
     if (patterns := selection.exclude_topic_patterns) is not None:

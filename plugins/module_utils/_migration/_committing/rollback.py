@@ -27,9 +27,14 @@ from . import conflicts
 from .conflicts import Commits, Target
 
 
-def choose(
-    receipt: Receipt, selection: Selection | None, cluster: str
-) -> tuple[tuple[ReceiptEntry, ...], tuple[Note, ...]]:
+class Chosen(t.NamedTuple):
+    """Entries of a receipt, and what there is to say of their choice."""
+
+    entries: tuple[ReceiptEntry, ...]
+    notes: tuple[Note, ...] = ()
+
+
+def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chosen:
     """The entries that are selected by their names at the source, and notes; every entry without a selection.
 
     An entry that does not name its source goes by its names at the destination. Raises NotFound for a name that the
@@ -37,9 +42,9 @@ def choose(
     sources of which only some are selected.
     """
     if selection is None:
-        return receipt.entries, ()
+        return Chosen(receipt.entries)
     if not selection.groups and not selection.group_patterns:  # see without_left_out()
-        return (), ()
+        return Chosen(())
     pairs = [(entry, origin) for entry in receipt.entries for origin in entry.origins]
     which = (
         "where a run has renamed groups, the names are the old ones"
@@ -71,7 +76,7 @@ def choose(
                 why=f"{others[0].group} {others[0].partition} is not",
                 remedy="select all of them or none",
             )
-    return tuple(entries), choice.notes
+    return Chosen(tuple(entries), choice.notes)
 
 
 def without_left_out(

@@ -210,10 +210,8 @@ def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, policy
     if span is not None:
         unread = span[1] - span[0] > policy.budget
         records, between = log.between(*span), Between(True, True)
-        if (
-            records and not unread
-        ):  # the last of these is the first wanted copy; it may have expired since it was counted
-            *others, first = records
+        if records and not unread:
+            *others, first = records  # the first wanted copy is the last, unless it has expired since it was counted
             younger = (record.timestamp > first.timestamp for record in others)
             between = Between(bool(others), counts.matching.timestamp and any(younger))
     young = young_from(sources, policy.now)

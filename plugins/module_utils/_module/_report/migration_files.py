@@ -143,6 +143,6 @@ def selected_entries(
         return ()
     given: dict[str, t.Any] = {name: tuple(chosen) for name, chosen in selection.items()}
     try:
-        return rollback.choose(written, Selection(**given) if has_groups(selection) else None, "")[0]
+        return rollback.choose(written, Selection(**given) if has_groups(selection) else None, "").entries
     except MigrationError:
         return None

@@ -224,6 +224,10 @@ class TestReading:
         source.read([(ORDERS, (12, 30))])
         assert source.records_read == 18
 
+    def test_nothing_is_read_twice_for_spans_that_overlap(self, source: ClusterLogs) -> None:
+        source.read([(ORDERS, (12, 18)), (ORDERS, (13, 20)), (ORDERS, (14, 19)), (ORDERS, (13, 20))])
+        assert source.records_read == 8 and source.logs[ORDERS].read == [(12, 20)]
+
     def test_a_log_that_has_lost_its_end_is_an_error(
         self, source: ClusterLogs, monkeypatch: pytest.MonkeyPatch
     ) -> None:
