@@ -78,7 +78,7 @@ def one_of(*values: str) -> Form:
     """One of these texts."""
 
     def read(value: t.Any) -> t.Any:
-        if value not in values:
+        if documents.text_of(value) not in values:
             raise ValueError(f"{value!r} is not {', '.join(values[:-1])} or {values[-1]}")
         return value
 
@@ -190,7 +190,7 @@ def _members(made: type) -> _Members:
 def _writer(
     name: str, at: At, write: t.Callable[[t.Any], t.Any] | None, missing: Lacking | None, default: t.Any
 ) -> t.Callable[[Json, t.Any], None]:
-    """Writes a member of a value to a row. The first two ways are the fast ones: a plan may have a million of them."""
+    """Writes a member of a value to a row. The first three ways are the fast ones: a plan may have a million of them."""
     get, steps, last = operator.attrgetter(name), at.steps, at.last
 
     def write_as_it_is(row: Json, value: t.Any) -> None:
@@ -198,6 +198,11 @@ def _writer(
 
     def write_its_form(row: Json, value: t.Any) -> None:
         row[name] = write(get(value))  # type: ignore[misc]
+
+    def write_rarely(row: Json, value: t.Any) -> None:
+        member = get(value)
+        if member is not default and member != default:
+            row[name] = member if write is None else write(member)
 
     def write_elsewhere(row: Json, value: t.Any) -> None:
         member = get(value)
@@ -209,8 +214,10 @@ def _writer(
             row = row.setdefault(step, {})
         row.update(member if last is None else {last: member})
 
-    if missing is RARE or steps or last != name:
+    if steps or last != name:
         return write_elsewhere
+    if missing is RARE:
+        return write_rarely
     return write_as_it_is if write is None else write_its_form
 
 
@@ -260,9 +267,16 @@ def _form(hint: t.Any) -> Form:
             },
         )
     if isinstance(hint, type) and issubclass(hint, enum.StrEnum):
-        # The enum's own look-up takes several times as long.
-        return Form(functools.cache(functools.partial(documents.choice_of, hint)), str)
+        return Form(functools.partial(_choice, {choice.value: choice for choice in hint}, hint), str)
     return _FORMS.get(hint) or Form(functools.partial(read_row, hint), write_row)
+
+
+def _choice(choices: t.Mapping[str, enum.StrEnum], kind: type[enum.StrEnum], value: t.Any) -> enum.StrEnum:
+    """The enum's own look-up takes several times as long."""
+    try:
+        return choices[value]
+    except (KeyError, TypeError):
+        return documents.choice_of(kind, value)
 
 
 def _unless_none(way: t.Callable[[t.Any], t.Any]) -> t.Callable[[t.Any], t.Any]:

@@ -164,8 +164,9 @@ def objections(text: str, path: str) -> Objections:
 def _objection(row: t.Any) -> tuple[dict[tuple[str, TopicPartition], str], Finding | None]:
     """The lines of one finding, and the finding if it is of absent records: to read all of each takes longer."""
     group = documents.name_of(row["group"])
-    problems = "; ".join([documents.text_of(flaw["detail"]) for flaw in row["problems"]])
-    lines = {(group, partition_from(at)): problems for at in row["destination"]} if problems else {}
+    problems = [documents.text_of(flaw["detail"]) for flaw in row["problems"]]
+    partitions = [partition_from(at) for at in row["destination"]]
+    lines = {(group, partition): "; ".join(problems) for partition in partitions} if problems else {}
     return lines, read_row(Finding, row) if row["absent"] else None
 
 

@@ -34,6 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_fo
     to_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -177,8 +178,17 @@ def test_a_commit_reads_whatever_a_verification_writes(digest, found):
     }
 
 
+def test_a_commit_heeds_a_problem_that_says_no_more():
+    document = json.loads(EXAMPLES[3])
+    finding = document["entries"][0]
+    finding["problems"] = [{"kind": "skipped", "records": 1, "detail": ""}]
+    at = finding["destination"][0]
+    read = report.objections(json.dumps(document), "report.json")
+    assert (finding["group"], TopicPartition(at["topic"], at["partition"])) in read.lines
+
+
 def test_a_commit_says_of_a_damaged_report_to_verify_again():
-    for text in ("{", EXAMPLES[3].replace('"problems"', '"flaws"')):
+    for text in ("{", EXAMPLES[3].replace('"problems"', '"flaws"'), EXAMPLES[3].replace('"destination": [', '"at": [')):
         with pytest.raises(InvalidFile, match="verify the plan again"):
             report.objections(text, "report.json")
 

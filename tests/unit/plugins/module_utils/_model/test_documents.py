@@ -166,6 +166,7 @@ def test_damage_is_told_in_words_of_the_file_and_not_of_python(kind, damaged, to
     ("damaged", "told"),
     [
         ({"verdict": "exakt"}, 'entry 1: verdict: "exakt" is none of exact, safe, blocked, '),
+        ({"verdict": []}, r"entry 1: verdict: \[\] is none of exact, safe, blocked, "),
         ({"source": 7}, "entry 1: source is not built as the format says"),
         ({"evidence": [1]}, "entry 1: evidence is not built as the format says"),
         ({"expected": "5"}, "entry 1: expected is not built as the format says"),
