@@ -54,11 +54,6 @@ class Tail(t.NamedTuple):
     last_copied: int | None = None
 
 
-# The fields of a Tail after the first: how tasks that say nothing of an offset fill them, and how they are put together.
-_NOTHING = (0, 0, None, 0, 0, 0, None, None)
-_FOLDS: t.Sequence[t.Callable[[t.Any], t.Any]] = (sum, sum, lowest, sum, sum, sum, lowest, highest)
-
-
 def count_tails(
     contents: DataFrame, layout: Layout, asked: t.Sequence[TailQuestion], *, without_headers: bool = True
 ) -> list[Tail]:
@@ -76,19 +71,27 @@ def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
 
     rows: whether headers are compared, None where that makes no difference; and what tails() says.
     """
-    said: dict[tuple[bool, int], list[t.Sequence[t.Any]]] = {
-        (headers, number): [_NOTHING] for headers in (True, False) for number in range(asked)
-    }
-    for row_headers, number, *row in rows:
+    by_headers = {headers: [Tail(headers, 0, 0, None, 0, 0)] * asked for headers in (True, False)}
+    for row_headers, number, *row in rows:  # of all tasks and offsets, which may be millions: none is kept
         for headers in (True, False) if row_headers is None else (row_headers,):
-            said[headers, number].append(row)
-
-    def tail(headers: bool, number: int) -> Tail:
-        columns = zip(*said[headers, number], strict=True)
-        return Tail(headers, *(fold(values) for fold, values in zip(_FOLDS, columns, strict=True)))
-
-    both_ways = ((tail(True, number), tail(False, number)) for number in range(asked))
+            by_headers[headers][number] = _together(by_headers[headers][number], Tail(headers, *row))
+    both_ways = zip(*by_headers.values(), strict=True)
     return [min(tails, key=lambda tail: tail.others + tail.missing) for tails in both_ways]
+
+
+def _together(one: Tail, other: Tail) -> Tail:
+    """What two tasks say of the same offset."""
+    return Tail(
+        one.headers,
+        unconsumed=one.unconsumed + other.unconsumed,
+        missing=one.missing + other.missing,
+        oldest=lowest((one.oldest, other.oldest)),
+        others=one.others + other.others,
+        distinct=one.distinct + other.distinct,
+        absent=one.absent + other.absent,
+        first_missing=lowest((one.first_missing, other.first_missing)),
+        last_copied=highest((one.last_copied, other.last_copied)),
+    )
 
 
 def tail_rows(

@@ -1,6 +1,7 @@
 """What follows an offset is counted from the ends of both logs, and only what is certainly unconsumed counts as such."""
 
 import collections
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -115,6 +116,24 @@ def test_nothing_is_certain_that_is_not_so_by_hand(pairs: list, timestamps: bool
             last = max((its.offset for its in unconsumed if its not in absent), default=None)
             assert its_tail[7:] == (min((its.offset for its in absent), default=None), last)
             assert its_tail.absent <= sum(last is not None and its.offset < last for its in absent)
+
+
+def test_what_tasks_say_of_the_same_offset_is_put_together_field_by_field() -> None:
+    rows = [(None, 0, 1, 2, None, 3, 4, 5, 60, None), (None, 0, 10, 20, 7, 30, 40, 50, 6, 8)]
+    assert worker.folded(rows, 1) == [Tail(True, 11, 22, 7, 33, 44, 55, 6, 8)]
+
+
+def test_the_driver_keeps_no_row_of_a_task_longer_than_it_folds_it() -> None:
+    tasks, asked = 2000, 10
+    rows = (
+        (None, number, task, 1, 10**12 + task, 2, 3, 0, task, task) for task in range(tasks) for number in range(asked)
+    )
+    tracemalloc.start()
+    found = worker.folded(rows, asked)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found[9] == Tail(True, sum(range(tasks)), tasks, 10**12, 2 * tasks, 3 * tasks, 0, 0, tasks - 1)
+    assert peak < 200_000  # the 20,000 rows take 3.6 MB
 
 
 def test_on_spark(spark) -> None:
