@@ -209,7 +209,8 @@ class _CountedClaim(t.NamedTuple):
         if spot is None:
             return "unknown"
         said = []
-        for side, positions, at in zip(("source", "destination"), self.claim[1:3], spot, strict=True):
+        both = ("source", self.claim.source, spot.source), ("destination", self.claim.destination, spot.destination)
+        for side, positions, at in both:
             if at is not None:
                 place, offset = at
                 partition = positions[place][0]
