@@ -8,6 +8,7 @@ import typing as t
 
 from .errors import InvalidFile, InvalidInput, MigrationError, NotFound, Refused
 from .option_names import option_name
+from .progress import first_of
 
 _SHARED = ("cluster", "group", "topic", "why", "remedy")
 _COLLECTED = (InvalidFile, InvalidInput, NotFound, Refused)
@@ -60,10 +61,8 @@ def raise_any(faults: t.Iterable[MigrationError], most: int = _NAMED) -> None:
     if len(errors) == 1:
         raise first
     shared = {name: getattr(first, name) for name in _SHARED if len({getattr(error, name) for error in errors}) == 1}
-    clauses = [_clause(error, shared) for error in errors[:most]]
-    if errors[most:]:
-        clauses.append(f"and {len(errors) - most:,} more")
-    whole = type(first)("; ".join(clauses), kind=first.kind, **shared)
+    clauses = [_clause(error, shared) for error in errors]
+    whole = type(first)(first_of(clauses, most, between="; "), kind=first.kind, **shared)
     whole.parts = errors
     raise whole
 

@@ -99,8 +99,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def first_of(names: t.Sequence[str], most: int = NAMED, more: str = "more", between: str = ", ") -> str:
-    """So many names at most, and how many there are besides, such as "a, b and 3 more"."""
-    return between.join(names[:most]) + (f" and {len(names) - most:,} {more}" if names[most:] else "")
+    """So many names at most, and how many there are besides, such as "a, b and 3 more"; of clauses, "a; b; and 3 more"."""
+    rest = f"{between.lstrip(',')}and {len(names) - most:,} {more}" if names[most:] else ""
+    return between.join(names[:most]) + rest
 
 
 def first_names(names: t.Iterable[str], most: int = NAMED, more: str = "more") -> str:

@@ -31,6 +31,13 @@ def test_of_many_names_the_first_are_told(most, text):
     assert first_of(["a", "b", "c"], most) == text
 
 
+def test_of_many_clauses_the_number_of_the_others_is_a_clause_of_its_own():
+    assert (
+        first_of(["it is gone", "it is empty", "it is full"], 2, between="; ") == "it is gone; it is empty; and 1 more"
+    )
+    assert first_of(["it is gone", "it is empty"], 2, between="; ") == "it is gone; it is empty"
+
+
 def test_lines_that_come_too_soon_are_left_out(monkeypatch):
     now, said = 100.0, []
     monkeypatch.setattr(time, "monotonic", lambda: now)
