@@ -182,6 +182,9 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
     match_on, path = options.match_on(params), params["promotion"]
     budget, now = params["search_limit"], time.time_ns() // 1_000_000
     policy = options.filled(Policy, params, with_timestamp=match_on.timestamp, budget=budget, now=now)
+    topics = (
+        None if path is None else files.parsed_required(path, topic_plan.from_json, "topics", "kafka_topic_promotion")
+    )
     return options.filled(
         TranslateOptions,
         params,
@@ -189,7 +192,7 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         policy=policy,
         spark=options.spark_options(params),
         mirror=_mirror(params),
-        promotion=path and files.parsed_required(path, topic_plan.from_json, "topics", "kafka_topic_promotion"),
+        promotion=topics,
     )
 
 

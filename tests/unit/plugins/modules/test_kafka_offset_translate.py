@@ -148,6 +148,8 @@ def test_a_promotion_reaches_the_use_case(translate, tmp_path):
     assert translate.asked[4].promotion == promoted
     assert [each["predicted"] for each in translate()["entries"]] == [False]
     assert "kafka_topic_promotion" in translate(promotion=str(tmp_path / "none.json"))["msg"]
+    empty = translate(promotion="")  # from a variable that is not set
+    assert empty["failed"] and "there is no topics file" in empty["msg"] and "kafka_topic_promotion" in empty["msg"]
 
 
 POLICY = {"replication_policy": {"source_alias": "src"}}
