@@ -248,11 +248,11 @@ def look(module: Module) -> dict[str, t.Any]:
     selection = options.selection(params)
     if not selection.groups and not selection.group_patterns:
         selection = dataclasses.replace(selection, group_patterns=(".*",))
+    of_assessment = options.spec_of(AssessOptions)
     options.check_all(
-        params,
+        params if params["assessment"] else {name: params[name] for name in params if name not in of_assessment},
         lambda: waves.waves_from(params["waves"]),
-        lambda: registry(params),
-        lambda: workers(params),
+        *((lambda: registry(params), lambda: workers(params)) if params["assessment"] else ()),
     )
     asked, connection = waves.waves_from(params["waves"]), options.connection(params, "cluster")
     listed = use_case.group_overviews(connection, selection)
