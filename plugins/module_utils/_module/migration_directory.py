@@ -55,10 +55,7 @@ def read_directory(directory: str) -> DirectoryFiles:
             kind=FailureKind.FILE_MISSING,
         )
     returned, objected = read_return(directory), _objected(directory)
-    # What it has written before and found unchanged keeps the time of the write.
-    earlier_writes = {line.key: line.written for line in written.entries} if written else {}
-    unwritten = (line for line in _unwritten(known.runs) if not same_commit(earlier_writes.get(line.key), line.written))
-    written = _with_lines(written, made, unwritten)
+    written = _with_found(known)
     earlier = _earlier(directory, made, written.entries if written else ())
     return DirectoryFiles(directory, made, written, returned, known.synced, objected, run, known.runs, earlier)
 
@@ -81,6 +78,14 @@ def _known(home: str, phases: t.Container[str]) -> _Known:
     raise_any(damaged)
     synced = _synced(home, last, made)
     return _Known(made, written, synced, _carried_out(home, phases, synced, written))
+
+
+def _with_found(known: _Known) -> receipt.Receipt | None:
+    """The receipt, also with what the runs have found as it had to be."""
+    # What a run has written before and found unchanged keeps the time of the write.
+    earlier = {line.key: line.written for line in known.receipt.entries} if known.receipt else {}
+    unwritten = (line for line in _unwritten(known.runs) if not same_commit(earlier.get(line.key), line.written))
+    return _with_lines(known.receipt, known.plan, unwritten)
 
 
 def _last_receipt(home: str) -> str:
@@ -260,11 +265,15 @@ def read_return(directory: str) -> receipt.Receipt | None:
 
 
 def read_migrated(path: str) -> receipt.Receipt:
-    """This receipt of a migration, also with what its runs have found as it had to be. Raises InvalidFile, if it is lost."""
-    found = None
+    """This receipt of a migration, also with what its runs have found as it had to be.
+
+    Raises InvalidFile, if it is lost, and for a history that cannot be listed: that may have groups which no receipt has.
+    """
+    found, home = None, os.path.dirname(path)
     if os.path.basename(path) == "receipt.json" and not files.lost_receipt(path):
-        with contextlib.suppress(InvalidFile):  # the receipt is enough
-            found = read_directory(os.path.dirname(path)).receipt
+        _kept(home)  # raises for one that cannot be listed
+        with contextlib.suppress(InvalidFile):  # without the plan or the status, the receipt is enough
+            found = _with_found(_known(home, _MIGRATING))
     return found if found and found.entries else files.parsed_required(path, receipt.from_json, "receipt", None)
 
 

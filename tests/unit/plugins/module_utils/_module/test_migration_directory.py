@@ -1,6 +1,7 @@
 """What the directory of a migration knows: names that a run has left out, and which groups its return has brought back."""
 
 import dataclasses
+import errno
 import os
 import shutil
 import socket
@@ -268,6 +269,31 @@ def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_r
     assert not groups_of(read_directory(str(tmp_path / "b")))[0].written
     with pytest.raises(InvalidFile, match="there is no receipt file"):
         read_migrated(str(tmp_path / "b" / "receipt.json"))
+
+
+def test_a_return_does_not_begin_without_a_history_that_may_have_more_of_its_groups(tmp_path, monkeypatch):
+    written_in(tmp_path, "audit")
+    run_in(tmp_path, "migrate", 1000, "billing")
+    home, unlistable = tmp_path / "history", tmp_path / "return" / "history"
+    unlistable.mkdir(parents=True)
+    list_folder = os.listdir
+
+    def listdir(folder):
+        if os.path.exists(folder) and os.path.samefile(folder, unlistable):
+            raise OSError(errno.EIO, "Input/output error")
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    # That of the return has nothing that was migrated, and what is damaged besides the receipt is another one's concern.
+    (tmp_path / "report.json").write_text("{")
+    assert {line.group for line in read_migrated(str(tmp_path / "receipt.json")).entries} == {"audit", "billing"}
+    unlistable = home
+    with pytest.raises(InvalidFile, match=r"history cannot be read: .*Input/output error.* Check its permissions\."):
+        read_migrated(str(tmp_path / "receipt.json"))
+    # With a damaged file of the migration itself, the receipt is enough.
+    unlistable = tmp_path / "return" / "history"
+    (tmp_path / "status.json").write_text("{")
+    assert {line.group for line in read_migrated(str(tmp_path / "receipt.json")).entries} == {"audit"}
 
 
 def test_a_group_goes_on_from_where_its_last_migration_has_found_it(tmp_path):
