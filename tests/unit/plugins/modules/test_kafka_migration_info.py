@@ -220,6 +220,18 @@ def test_a_migration_of_the_opposite_direction_beside_this_one_is_asked_about(
         assert (said in first) == bool(kinds), "nothing else is worth looking at before that"
 
 
+def test_a_migration_of_the_opposite_direction_counts_where_this_user_may_only_read_it(look, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    back = tmp_path / "back"
+    back.mkdir()
+    saved(back / "plan.json", plan.to_json(plan.Plan("D", "S", "", ())))
+    saved(back / "receipt.json", receipt.to_json(receipt.Receipt("S", written(1).entries)))
+    unwritable = {str(back): f"the directory {back} is not writable for this user"}
+    monkeypatch.setattr(kafka_migration_info.files, "_unwritable", unwritable.get)
+    (problem,) = look(receipt=str(tmp_path / "here/receipt.json"))["problems"]
+    assert problem["kind"] == "other_cluster" and f"{back}/receipt.json says" in problem["message"]
+
+
 def test_whether_the_clusters_are_swapped_is_asked_once(look, tmp_path):
     (tmp_path / "here").mkdir()
     for name in ("back", "before"):
