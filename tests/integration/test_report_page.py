@@ -136,6 +136,27 @@ def test_the_partitions_of_a_group_are_none_of_a_group_that_is_called_alike(open
     expect(page.locator("#partitions tbody tr")).to_have_count(3)
 
 
+def test_the_details_of_one_row_at_a_time_are_open(opened):
+    page = opened()
+    first, second = (page.get_by_role("button", name=f"Details of billing orders-{number}") for number in (0, 1))
+    more = page.locator("#partitions tr.more")
+    first.click()
+    expect(more).to_contain_text("source offset 40, destination offset 45")
+    second.click()
+    expect(more).to_have_count(1)
+    expect(first).to_have_attribute("aria-expanded", "false")
+    expect(first).to_have_text("Show")
+    expect(second).to_have_attribute("aria-expanded", "true")
+    # After the rows were made anew, none of them is open.
+    page.get_by_label("Search group-partitions").fill("billing orders")
+    expect(more).to_have_count(0)
+    first.click()
+    expect(more).to_have_count(1)
+    expect(first).to_have_text("Hide")
+    first.click()
+    expect(more).to_have_count(0)
+
+
 def test_everything_can_be_done_by_keyboard(opened):
     page = opened()
     page.get_by_label("Search groups", exact=True).focus()

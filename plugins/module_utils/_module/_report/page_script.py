@@ -52,7 +52,7 @@ SCRIPT = r"""
 
   // columns: title, by (row -> numbers to sort by, the first that differ count), cell (row -> node or text), number, name
   function table(root, {caption, columns, rows, words, filters, more}) {
-    let shown = rows, sorted = 0, down = false, page = 0, query = "", only = null;
+    let shown = rows, sorted = 0, down = false, page = 0, open = null, query = "", only = null;
     const chosen = filters.map(() => "");
     const keys = columns.map(() => null);
     const search = element("input", {type: "search", id: `${root.id}-search`, autocomplete: "off", spellcheck: "false"});
@@ -127,6 +127,8 @@ SCRIPT = r"""
         button.setAttribute("aria-label", `Details of ${name}`);
         let under = null;
         button.addEventListener("click", () => {
+          if (open && open !== button) open.click();
+          open = under ? null : button;
           if (under) under.remove();
           under = under ? null : element("tr", {class: "more"}, element("td", {colspan: columns.length + 1}, ...more(row)));
           if (under) made.after(under);
