@@ -17,6 +17,7 @@ import logging
 import math
 import struct
 import time
+import types
 import typing as t
 
 from .._http.tokens import TokenSource, token_source
@@ -37,7 +38,7 @@ from .kafka_library import (
     errors,
     metadata,
 )
-from .reasons import KafkaFailure, holds_everywhere, hopeless, refusal
+from .reasons import KafkaFailure, NotOffered, holds_everywhere, hopeless, refusal
 from .security import tls_context
 
 CONNECT_SECONDS = 5.0
@@ -315,22 +316,34 @@ class Request(t.NamedTuple):
     highest: int | None = None
 
 
-def exchange(client: AdminClient, requests: t.Sequence[Request]) -> list[t.Any]:
-    """Send them all at once, as far as MOST_UNDER_WAY lets, and return the answers in the same order."""
+def exchange(client: AdminClient, requests: t.Sequence[Request], partly: bool = False) -> list[t.Any]:
+    """Send them all at once, as far as MOST_UNDER_WAY lets, and return the answers in the same order.
+
+    partly: a request that its broker does not offer is not sent, and its answer is nothing but an error_code. Otherwise
+    NotOffered is raised, and the answers to the others are lost.
+    """
     manager = client.manager
     names = [each.name for each in requests if not each.fields.get("validate_only")]
     WRITTEN.extend(name for name in names if name.startswith(_CHANGING))
     messages = [(_message(client, each), each.node) for each in requests]
+
+    async def answered(answer: t.Any) -> t.Any:
+        try:
+            return await answer
+        except NotOffered as exc:
+            if not partly:
+                raise
+            return types.SimpleNamespace(error_code=exc.errno)
 
     async def run() -> list[t.Any]:
         sent: dict[int | None, list[t.Any]] = collections.defaultdict(list)
         answers = []
         for message, node in messages:
             if len(sent[node]) >= MOST_UNDER_WAY:
-                await sent[node][-MOST_UNDER_WAY]
+                await answered(sent[node][-MOST_UNDER_WAY])
             answers.append(manager.send(message, node_id=node))
             sent[node].append(answers[-1])
-        return [await answer for answer in answers]
+        return [await answered(answer) for answer in answers]
 
     return t.cast("list[t.Any]", manager.run(run))
 

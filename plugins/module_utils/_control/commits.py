@@ -36,6 +36,7 @@ _EXPLAINED = {
     "OFFSET_METADATA_TOO_LARGE": "the metadata is longer than the broker's offset.metadata.max.bytes",
     "UNKNOWN_TOPIC_OR_PARTITION": "there is no such partition",
     "TOPIC_AUTHORIZATION_FAILED": "needs ACL TOPIC READ on {topic}",
+    "UNSUPPORTED_VERSION": "the group is at an older broker by now, which does not offer the request",
     "GROUP_AUTHORIZATION_FAILED": "needs ACL GROUP {operation} on {group}",
 }
 
@@ -62,7 +63,8 @@ def commit_offsets(
 
     def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
         batches = [(group, batch) for group in coordinators for batch in _batches(group, wanted[group])]
-        answers = exchange(client, [_commit_request(coordinators[group], group, batch) for group, batch in batches])
+        requests = [_commit_request(coordinators[group], group, batch) for group, batch in batches]
+        answers = exchange(client, requests, partly=True)
         codes: dict[str, Codes] = {group: {} for group in coordinators}
         for (group, batch), answer in zip(batches, answers, strict=True):
             codes[group].update(_codes(batch, answer))
@@ -81,9 +83,8 @@ def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[T
     """
 
     def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
-        answers = exchange(
-            client, [_delete_request(node, group, wanted[group]) for group, node in coordinators.items()]
-        )
+        requests = [_delete_request(node, group, wanted[group]) for group, node in coordinators.items()]
+        answers = exchange(client, requests, partly=True)
         return {group: _codes(wanted[group], answer) for group, answer in zip(coordinators, answers, strict=True)}
 
     return _until_settled({group: list(each) for group, each in wanted.items()}, "DELETE", connection, send)
@@ -93,10 +94,9 @@ def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str
     """Remove whole groups; the answer has only those that could not be. A group that is not there is what was wanted."""
 
     def send(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, Codes]:
-        answers = exchange(
-            client, [Request("DeleteGroups", {"groups_names": [name]}, node) for name, node in coordinators.items()]
-        )
-        return {row.group_id: {_GROUP: _unless_gone(row.error_code)} for answer in answers for row in answer.results}
+        requests = [Request("DeleteGroups", {"groups_names": [name]}, node) for name, node in coordinators.items()]
+        rows = [getattr(answer, "results", [answer])[0] for answer in exchange(client, requests, partly=True)]
+        return {group: {_GROUP: _unless_gone(row.error_code)} for group, row in zip(coordinators, rows, strict=True)}
 
     failed = _until_settled({group: [_GROUP] for group in sorted(set(groups))}, "DELETE", connection, send)
     return {group: each[_GROUP] for group, each in failed.items() if each}
@@ -127,19 +127,23 @@ def _until_settled(
     settled: dict[str, Errors] = {group: {} for group, partitions in wanted.items() if not partitions}
     sent = False
     unanswered: set[str] = set()
+    known = None  # what brokers offer, as attempt() learns it: it would not know whose answers there are already
 
     def once(client: AdminClient) -> None:
-        nonlocal sent
+        nonlocal sent, known
         left = {group: wanted[group] for group in wanted if group not in settled}
         if not left:
             return
         sent, before = True, set(unanswered)
         passing: dict[str, int] = {}
+        not_offered: dict[str, Codes] = {}
 
         def settle(answered: t.Mapping[str, Codes]) -> None:
             for group, codes in answered.items():
                 if waits := [code for code in codes.values() if passes(code)]:
                     passing[group] = waits[0]
+                elif ErrorCode.UNSUPPORTED_VERSION in codes.values():
+                    not_offered[group] = codes
                 else:
                     settled[group] = _explained(group, codes, operation, group in before)
                 if group not in before and all(codes.values()):
@@ -150,6 +154,14 @@ def _until_settled(
         for part in chunks(list(coordinators.items()), GROUPS_PER_REQUEST):
             unanswered.update(group for group, _node in part)  # until there is an answer
             settle(send(client, dict(part)))
+        if not_offered:
+            earlier, known = known, client.learn_versions()
+            if known is not earlier:
+                once(client)
+                return
+            settled.update(
+                (group, _explained(group, each, operation, group in before)) for group, each in not_offered.items()
+            )
         if passing:
             raise as_exception(next(iter(passing.values())), f"for {first_names(passing)}")
 

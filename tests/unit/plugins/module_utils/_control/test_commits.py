@@ -59,7 +59,7 @@ def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_th
     away = ErrorCode.COORDINATOR_NOT_AVAILABLE
     sent = []
 
-    def exchange(_client, requests):
+    def exchange(_client, requests, **_how):
         sent.extend(request.fields["group_id"] for request in requests)
         return [answer({0: 0}) for _each in requests]
 
@@ -109,7 +109,7 @@ def test_a_refusal_does_not_hide_that_an_earlier_try_without_an_answer_may_have_
 ):
     answers = iter([first, answer({0: 25})])
 
-    def exchange(_client, _requests):
+    def exchange(_client, _requests, **_how):
         told = next(answers)
         if isinstance(told, KafkaFailure):
             raise told
@@ -127,7 +127,7 @@ def test_a_refusal_does_not_hide_that_an_earlier_try_without_an_answer_may_have_
 def test_what_is_answered_stays_when_the_connection_is_lost_among_many_groups(monkeypatch):
     sent = []
 
-    def exchange(_client, requests):
+    def exchange(_client, requests, **_how):
         sent.append([request.fields["group_id"] for request in requests])
         if len(sent) == 2:
             raise KafkaFailure("the connection was lost")

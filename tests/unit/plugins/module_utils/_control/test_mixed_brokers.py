@@ -80,7 +80,7 @@ class MixedBrokers:
             case "OffsetFetch":
                 commit = row(partition_index=0, error_code=0, committed_offset=7, metadata="")
                 return row(error_code=0, topics=[row(name="orders", partitions=[commit])])
-            case "OffsetDelete":
+            case "OffsetDelete" | "OffsetCommit":
                 removed = row(partition_index=0, error_code=0)
                 return row(error_code=0, topics=[row(name="orders", partitions=[removed])])
         raise AssertionError(name)
@@ -109,12 +109,26 @@ def test_a_copy_is_refused_where_one_of_its_progress_groups_is_at_a_broker_that_
     assert "do not offer OffsetFetch 7, which Kafka has since 2.5, but only OffsetFetch 6" in str(unfit)
 
 
+def test_a_group_at_an_older_broker_gets_its_offsets_in_the_version_of_that_one(monkeypatch):
+    brokers = MixedBrokers(monkeypatch, new=(2, 6), old=(1, 1))
+    wanted = {name: {ORDERS: CommittedOffset(7)} for name in ("shipping", "billing")}
+    assert commits.commit_offsets(CLUSTER, wanted) == {"shipping": {}, "billing": {}}
+    versions = {
+        node: [version for name, version in sent if name == "OffsetCommit"] for node, sent in brokers.sent.items()
+    }
+    assert versions == {NEW: [8], OLD: [3]}
+
+
 def test_a_broker_that_cannot_remove_single_offsets_removes_no_group_instead(monkeypatch):
     """The check has asked the coordinators, and a group has moved to an older one since."""
     brokers = MixedBrokers(monkeypatch, new=(2, 6), old=(2, 3))
     assert permissions.not_offered(CLUSTER, Ability.REMOVE_OFFSETS, groups=["shipping"]) == []
-    failed = commits.delete_offsets(CLUSTER, {"shipping": [ORDERS], "billing": [ORDERS]})
-    assert "cannot remove single committed offsets" in failed["billing"][ORDERS]
+    failed = commits.delete_offsets(CLUSTER, {name: [ORDERS] for name in ("shipping", "billing", "refunds")})
+    assert (failed["shipping"], failed["refunds"]) == ({}, {})
+    assert [name for name, _version in brokers.sent[NEW] if name == "OffsetDelete"] == ["OffsetDelete"] * 2
+    refused = failed["billing"][ORDERS]
+    assert refused.startswith("UNSUPPORTED_VERSION: the group is at an older broker by now")
+    assert not isinstance(refused, commits.Unanswered)  # surely not done
     assert "DeleteGroups" not in {name for sent in brokers.sent.values() for name, _version in sent}
     (need,) = permissions.not_offered(CLUSTER, Ability.REMOVE_OFFSETS, groups=["billing", "shipping"])
     assert need.request == "OffsetDelete"
