@@ -49,27 +49,37 @@ def list_topics(connection: Connection) -> list[str]:
     return attempt(connection, lambda client: sorted(topic.name for topic in request_metadata(client, None).topics))
 
 
-def describe_topics(connection: Connection, names: t.Collection[str]) -> dict[str, TopicDescription]:
-    """Each of these topics; one that does not exist or is denied has an error instead of partitions."""
+def describe_topics(
+    connection: Connection, names: t.Collection[str], surely: bool = False
+) -> dict[str, TopicDescription]:
+    """Each of these topics; one that does not exist or is denied has an error instead of partitions.
+
+    surely: all brokers that are up are asked, and that one counts which knows most. One may not have heard of a topic yet.
+    """
 
     def read(client: AdminClient) -> dict[str, TopicDescription]:
-        descriptions = {}
-        for topic in request_metadata(client, sorted(set(names))).topics:
-            if topic.error_code:
-                raise_if_it_passes(topic.error_code)
-                descriptions[topic.name] = TopicDescription(0, error_name(topic.error_code))
-            else:
-                descriptions[topic.name] = TopicDescription(len(topic.partitions))
+        descriptions: dict[str, TopicDescription] = {}
+        for node in broker_ids(client) if surely else [None]:
+            for topic in request_metadata(client, sorted(set(names)), node=node).topics:
+                told = TopicDescription(len(topic.partitions))
+                if topic.error_code:
+                    raise_if_it_passes(topic.error_code)
+                    told = TopicDescription(0, error_name(topic.error_code))
+                known = descriptions.get(topic.name, told)
+                descriptions[topic.name] = max(known, told, key=lambda each: each.partitions)
         return descriptions
 
     return attempt(connection, read) if names else {}
 
 
-def partition_counts(connection: Connection, names: t.Collection[str]) -> dict[str, int]:
-    """How many partitions the topics have; those that do not exist are left out. Raises NotAuthorized naming topics."""
+def partition_counts(connection: Connection, names: t.Collection[str], surely: bool = False) -> dict[str, int]:
+    """How many partitions the topics have; those that do not exist are left out. Raises NotAuthorized naming topics.
+
+    surely: see describe_topics().
+    """
     if not names:
         return {}
-    described = describe_topics(connection, sorted(names))
+    described = describe_topics(connection, sorted(names), surely)
     denied = sorted(name for name, each in described.items() if each.error == "TOPIC_AUTHORIZATION_FAILED")
     if denied:
         raise NotAuthorized(f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection))

@@ -8,6 +8,7 @@ import dataclasses
 import typing as t
 
 from ..._control import positions
+from ..._control.topics import partition_counts
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.failure_kinds import FailureKind
@@ -200,6 +201,8 @@ def roll_back(
     wanted = {**lacking, **rollback.targets(entries, current)}
     if gone is not None:  # offsets that would be left to no group
         taken = [entry for entry in entries if entry.key in wanted and entry.key in current]
+        counts = partition_counts(destination, rollback.renamed_topics(taken), surely=True)
+        rollback.check_old_partitions(taken, counts, cluster)
         old = {origin.group for entry in taken for origin in entry.origins}.difference(gone)
         # A group of the name of a removed one may exist, but not with what was removed.
         having = {name for name, reading in writing.read_named_groups(destination, old).items() if reading.offsets}

@@ -266,7 +266,7 @@ def restore_old_groups(
         for partition, commit in sorted(gone[group].items())
         if partition.topic in topics[group] or partition.topic not in recreated
     }
-    counts = partition_counts(cluster, {partition.topic for _group, partition in had})
+    counts = partition_counts(cluster, {partition.topic for _group, partition in had}, surely=True)
     was = {key: commit for key, commit in had.items() if key[1].partition < counts.get(key[1].topic, 0)}
     deleted = [f"{group_partition(*key)}: does not exist any more: left out" for key in had if key not in was]
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}

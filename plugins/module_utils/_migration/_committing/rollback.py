@@ -209,6 +209,38 @@ def _without_old(group: str, names: list[str], gone: t.Container[str], cluster: 
     )
 
 
+def renamed_topics(entries: t.Iterable[ReceiptEntry]) -> set[str]:
+    """The topics that a run has given another name, by both names."""
+    pairs = {(origin.partition.topic, entry.partition.topic) for entry in entries for origin in entry.origins}
+    return {name for old, new in pairs if old != new for name in (old, new)}
+
+
+def check_old_partitions(entries: t.Iterable[ReceiptEntry], counts: t.Mapping[str, int], cluster: str) -> None:
+    """Raise Refused where an offset would be taken that came from a partition which was deleted since: no group has it then.
+
+    counts: how many partitions the renamed topics have; those that do not exist are not in it.
+    """
+
+    def exists(partition: TopicPartition) -> bool:
+        return partition.partition < counts.get(partition.topic, 0)
+
+    raise_any(
+        conflicts.entry_refusal(
+            entry.key,
+            f"the offset came from {group_partition(*origin)}, which does not exist any more: after a rollback, no group would "
+            "have it",
+            cluster,
+            why=f"topic {origin.partition.topic} was deleted since, and {entry.partition.topic} was not",
+            remedy=f"leave {visible_name(origin.group)} out of the rollback, and let the consumers of "
+            f"{visible_name(entry.group)} go on",
+            kind=FailureKind.TOPIC_RECREATED,
+        )
+        for entry in entries
+        for origin in entry.origins
+        if exists(entry.partition) and not exists(origin.partition)
+    )
+
+
 def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.Container[str]) -> list[str]:
     """Why nothing of a group goes back, a line for each reason, of all groups but those that a policy or members keep.
 

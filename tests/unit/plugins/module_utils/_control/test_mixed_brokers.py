@@ -37,6 +37,7 @@ class MixedBrokers:
         self.sent = {NEW: [], OLD: []}
         self.created = []
         self.asked = NEW  # for what any broker may answer
+        self.unaware = set()  # brokers that have not heard of the topic orders yet
         manager = types.SimpleNamespace(
             broker_version_data=offers[NEW],
             _conns=self.connections,
@@ -56,11 +57,11 @@ class MixedBrokers:
             version = self._offers[node].api_version(message)
             name = message.name.removesuffix("Request")
             self.sent[node].append((name, version))
-            return self._answer(name, version, message)
+            return self._answer(name, version, message, node)
 
         return asyncio.ensure_future(answered())
 
-    def _answer(self, name, version, message):
+    def _answer(self, name, version, message, node):
         row = types.SimpleNamespace
         match name:
             case "FindCoordinator":
@@ -70,6 +71,8 @@ class MixedBrokers:
                     self.created += [topic.name for topic in message.topics or ()]
                 partition = row(partition_index=0, leader_id=OLD)
                 orders = row(name="orders", error_code=0, partitions=[partition])
+                if node in self.unaware:
+                    orders = row(name="orders", error_code=3, partitions=[])
                 return row(brokers=[row(node_id=NEW), row(node_id=OLD)], topics=[orders])
             case "ListGroups":
                 names = ("billing", "shipping")
@@ -117,6 +120,15 @@ def test_a_group_at_an_older_broker_gets_its_offsets_in_the_version_of_that_one(
         node: [version for name, version in sent if name == "OffsetCommit"] for node, sent in brokers.sent.items()
     }
     assert versions == {NEW: [8], OLD: [3]}
+
+
+def test_a_topic_that_one_broker_has_not_heard_of_is_not_taken_for_deleted(monkeypatch):
+    brokers = MixedBrokers(monkeypatch, new=(2, 6), old=(2, 6))
+    brokers.unaware = {NEW}
+    assert topics.partition_counts(CLUSTER, ["orders"]) == {}
+    assert topics.partition_counts(CLUSTER, ["orders"], surely=True) == {"orders": 1}
+    brokers.unaware = {NEW, OLD}
+    assert topics.partition_counts(CLUSTER, ["orders"], surely=True) == {}
 
 
 def test_a_broker_that_cannot_remove_single_offsets_removes_no_group_instead(monkeypatch):

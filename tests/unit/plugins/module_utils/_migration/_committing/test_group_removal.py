@@ -55,9 +55,12 @@ def cluster(monkeypatch):
     its = MemoryGroups({**OLD, **{f"new-{name}": commits for name, commits in OLD.items()}})
     its.install(monkeypatch, commit)
     its.deleted = set()  # topics
-    monkeypatch.setattr(
-        group_removal, "partition_counts", lambda _at, names: {name: 9 for name in names if name not in its.deleted}
-    )
+    for module in (commit, group_removal):
+        monkeypatch.setattr(
+            module,
+            "partition_counts",
+            lambda _at, names, surely: {name: 9 for name in names if name not in its.deleted},
+        )
     known_by_id(monkeypatch, lambda _connection: "id")
     return its
 
@@ -310,6 +313,45 @@ def test_a_removed_group_comes_back_without_the_topic_that_was_deleted_since(clu
     outcome = restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
     assert outcome == predicted and outcome.left_out == ["billing clicks-0: does not exist any more: left out"]
     assert cluster.groups["billing"] == OLD["billing"] and cluster.saved.gone() == {}
+
+
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_a_new_group_keeps_the_only_offset_of_a_topic_whose_old_one_was_deleted(cluster, is_removed):
+    old, new = TopicPartition("clicks", 0), TopicPartition("clicks-v2", 0)
+    cluster.groups["billing"][old] = cluster.groups["new-billing"][new] = CommittedOffset(3)
+    reading = GroupReading("billing", True, "Empty", "classic", "", dict(cluster.groups["billing"]))
+    moved = ReceiptEntry("new-billing", new, None, CommittedOffset(3), CommittedOffset(3), (Origin("billing", old),))
+    receipt = Receipt("id", (became("billing", P0), became("billing", P1), moved))
+    if is_removed:
+        del cluster.groups["billing"]
+        cluster.saved = Removed("id").with_removed([reading])
+    else:
+        del cluster.groups["billing"][old]  # as brokers do when a topic is deleted
+        cluster.saved = Removed("id")
+    cluster.deleted = {"clicks"}
+    chosen = Selection(groups=("billing",))
+    told = (
+        "new-billing, topic clicks-v2, partition 0: the offset came from billing clicks-0, which does not exist any more: .*"
+        "Leave billing out of the rollback, and let the consumers of new-billing go on"
+    )
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=told):
+            restore_old_groups(cluster.saved, chosen, HERE, NOW, save, receipt)
+        with pytest.raises(Refused, match=told):
+            roll_back(
+                receipt,
+                chosen,
+                HERE,
+                CommitOptions(idle_wait=0),
+                save,
+                gone=cluster.saved.gone() if save is None else (),
+            )
+    assert cluster.done == [] and cluster.groups["new-billing"][new] == CommittedOffset(3)
+    cluster.deleted = {"clicks", "clicks-v2"}  # no record of it is left
+    del cluster.groups["new-billing"][new]
+    restore_old_groups(cluster.saved, chosen, HERE, NOW, cluster.save, receipt)
+    assert roll_back(receipt, chosen, HERE, CommitOptions(idle_wait=0), cluster.save, gone=cluster.saved.gone()).set
+    assert cluster.groups["billing"] == OLD["billing"] and "new-billing" not in cluster.groups
 
 
 def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):

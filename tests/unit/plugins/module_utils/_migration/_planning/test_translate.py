@@ -68,7 +68,7 @@ class World(MemoryBrokers):
     def cluster_id(self, connection: Connection) -> str:
         return self.ids[connection.name]
 
-    def describe_topics(self, connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
+    def describe_topics(self, connection: Connection, names: t.Iterable[str], _surely: bool) -> dict[str, t.Any]:
         count = self.counts[connection.name]
         error = None if count else "UNKNOWN_TOPIC_OR_PARTITION"
         return {name: types.SimpleNamespace(error=self.errors.get(name, error), partitions=count) for name in names}
