@@ -17,7 +17,7 @@ from .._model.option_names import option_name, ways
 from .._model.plan import Evidence, PlanEntry, SourcePosition
 from .._model.policies import OnConflict, OnUncommitted
 from .._model.records import TopicPartition
-from .._model.snapshot import OpenTransaction, Snapshot
+from .._model.snapshot import IN_BACKUP, OpenTransaction, Snapshot
 from .._model.verdicts import Reason, Verdict
 
 
@@ -140,6 +140,11 @@ def _blocked_by_transaction(entry: PlanEntry, transaction: OpenTransaction) -> P
         "transaction.timeout.ms, and plan again; "
         "kafka-transactions abort ends one that its coordinator has forgotten"
     )
+    if transaction.told == IN_BACKUP:
+        detail = (
+            f"the first commit for {transaction.partition} was in a transaction that was open {IN_BACKUP}: use another backup, "
+            "or set on_blocked to skip_partition, which leaves such partitions as they are"
+        )
     return PlanEntry(
         entry.group, entry.partition, None, Verdict.BLOCKED, entry.source, reason=Reason.OPEN_TRANSACTION, detail=detail
     )

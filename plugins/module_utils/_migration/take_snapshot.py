@@ -25,7 +25,7 @@ from .._model.progress import Say, first_names, silent
 from .._model.records import TopicPartition, every_partition
 from .._model.removed import Removed
 from .._model.selection import Selected, Selection, all_topics, seen_on
-from .._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
+from .._model.snapshot import IN_BACKUP, OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
 from .._model.visible_text import names_text, visible_name
 from . import not_taken, quiet, selected_groups
 from .file_clusters import check_cluster, keeps_rollback
@@ -85,11 +85,9 @@ class TakenSnapshot(t.NamedTuple):
                 "Stop them before their offsets are committed elsewhere."
             )
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
-        if self.snapshot.open:
-            opened = nested(((group, partition), told) for group, partition, told in self.snapshot.open)
-            clauses = "; ".join(
-                f"{visible_name(name)}: {open_text(transactions)}" for name, transactions in opened.items()
-            )
+        if transactions := [each for each in self.snapshot.open if each.told != IN_BACKUP]:
+            opened = nested(((group, partition), told) for group, partition, told in transactions)
+            clauses = "; ".join(f"{visible_name(name)}: {open_text(its)}" for name, its in opened.items())
             text = f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
         return [*notes, *self._group_notes(), *self.not_told]

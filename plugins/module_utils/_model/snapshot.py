@@ -16,6 +16,7 @@ from .group_state import CommittedOffset
 from .records import TopicPartition
 
 KIND = "snapshot"
+IN_BACKUP = "while the backup was made"
 # A brace and a quote; in CSV, a group's name like that begins with a quote itself.
 _JSON = re.compile(r'\s*(\{\s*"|\Z)')
 _COMMITTED = Form(
@@ -48,7 +49,10 @@ class SnapshotEntry(t.NamedTuple):
 
 
 class OpenTransaction(t.NamedTuple):
-    """A transaction that commits an offset for this group and partition was open. told: what brokers tell of it."""
+    """A transaction that commits an offset for this group and partition was open.
+
+    told: what brokers tell of it; IN_BACKUP where nobody sees it end, because what groups had committed is from a backup.
+    """
 
     group: Name
     partition: t.Annotated[TopicPartition, Among()]

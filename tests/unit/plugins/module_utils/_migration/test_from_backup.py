@@ -4,12 +4,17 @@ import dataclasses
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import from_backup as backups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.from_backup import from_backup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import OpenTransaction
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.support.module_inputs import ORDERS, SNAPSHOT
 
 
@@ -44,4 +49,23 @@ def test_what_was_committed_before_a_transaction_that_was_open_is_restored(monke
     taken = from_backup(backup, "backup.json", Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("billing",)))
     assert taken.snapshot.open == () and taken.snapshot.entries == SNAPSHOT.entries
     (note,) = taken.notes()
-    assert "billing orders-0. It has what was committed before these transactions" in note.text
+    assert "billing orders-0. It has what was committed before" in note.text
+
+
+def test_a_partition_whose_first_commit_was_in_a_transaction_never_goes_to_the_end(monkeypatch):
+    """The transaction may have committed since the backup, and records after it are unconsumed."""
+    monkeypatch.setattr(backups, "check_snapshot_cluster", lambda *_given: None)
+    first = TopicPartition(ORDERS.topic, 7)
+    backup = dataclasses.replace(
+        SNAPSHOT, open=tuple(OpenTransaction("billing", each, "transactional id till-1") for each in (ORDERS, first))
+    )
+    taken = from_backup(backup, "backup.json", Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("billing",)))
+    again, blocked = taken.notes()
+    assert "billing orders-0. It has what was committed before" in again.text
+    assert "billing orders-7. It has nothing from before" in blocked.text and "blocks these partitions" in blocked.text
+    wanted = drafts.with_uncommitted(drafts.from_snapshot(taken.snapshot, Mapping()), {ORDERS.topic: 8})
+    ends = [draft.uncommitted(OnUncommitted.END, 0, 1000, "no commit") for draft in wanted if draft.committed is None]
+    made = {entry.partition: entry for entry in drafts.without_open(ends, taken.snapshot, Mapping())}
+    assert made[first].reason is Reason.OPEN_TRANSACTION and made[first].offset is None
+    assert "wait" not in made[first].detail and "use another backup" in made[first].detail
+    assert all(entry.verdict is Verdict.REQUESTED for partition, entry in made.items() if partition != first)
