@@ -52,17 +52,37 @@ def check_nothing_stays(
             ),
             kind=FailureKind.ONE_CLUSTER,
         )
+    selected = {draft.source_group for draft in drafts}
     topics = {draft.source_partition.topic for draft in drafts}
+    given = [draft for draft in drafts if draft.group in selected and draft.partition.topic in topics]
     check_none_is_both(
-        {draft.source_group for draft in drafts},
-        {draft.group for draft in drafts if draft.partition.topic in topics},
+        selected,
+        {draft.group for draft in given if draft.group != draft.source_group},
         str(destination),
         "the group is selected, and it is the new name of a selected group, too",
         why="this run would write what it reads, and the next one would give it on to another group",
         remedy=ways(
-            ("group_map", f"give the new groups names by {option_name('group_map')} that no selected group has")
+            (
+                "exclude_group_patterns",
+                f"if patterns have selected it, leave it out by {option_name('exclude_group_patterns')}",
+            ),
+            ("group_map", f"give the new groups names by {option_name('group_map')} that no selected group has"),
         ),
     )
+    if given:
+        group, topic = min((draft.group, draft.partition.topic) for draft in given)
+        raise Refused(
+            "the topic is selected, and it is the new name of a selected topic, too",
+            cluster=str(destination),
+            group=group,
+            topic=topic,
+            why="this run would write what it reads, and the next one would give it on to another topic",
+            remedy=ways(
+                ("topic_map", f"give the new topics names by {option_name('topic_map')} that no selected topic has"),
+                ("exclude_topic_patterns", f"leave {topic} out by {option_name('exclude_topic_patterns')}"),
+            ),
+            kind=FailureKind.INVALID_OPTION,
+        )
 
 
 def check_none_is_both(

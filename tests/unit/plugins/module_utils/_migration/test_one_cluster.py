@@ -45,7 +45,7 @@ def test_two_clusters_may_have_equal_names():
     [
         pytest.param({("a", "orders"): ("b", "orders"), ("b", "orders"): ("a", "orders")}, "a", id="a swap"),
         pytest.param({("a", "orders"): ("b", "orders"), ("b", "clicks"): ("c", "clicks")}, "b", id="a chain of groups"),
-        pytest.param({("a", "t"): ("a", "t2"), ("a", "t2"): ("a", "t3")}, "a", id="a chain of topics"),
+        pytest.param({("a", "t"): ("a-2", "t"), ("a-2", "t"): ("a-2-2", "t")}, "a-2", id="a pattern, once more"),
         pytest.param({("a", "t"): ("b", "t2"), ("b", "t"): ("b", "t2")}, None, id="a merge into other topics"),
         pytest.param({("a", "orders"): ("c", "orders"), ("b", "orders"): ("c", "orders")}, None, id="a merge"),
     ],
@@ -56,7 +56,19 @@ def test_a_group_that_the_next_run_would_give_on_is_refused(moves, named):
         check_nothing_stays(drafts, True, TWIN, ONPREM)
     else:
         with pytest.raises(
-            Refused, match=f"group {named}: .*is selected, and it is the new name of .* by group_map that no"
+            Refused,
+            match=f"group {named}: .*is selected, and it is the new name of .* exclude_group_patterns, or .* group_map",
         ):
             check_nothing_stays(drafts, True, TWIN, ONPREM)
     check_nothing_stays(drafts, False, TWIN, ONPREM)
+
+
+def test_a_topic_that_the_next_run_would_give_on_is_refused():
+    drafts = [draft("a", "t2", source=("a", "t")), draft("a", "t3", source=("a", "t2"))]
+    told = (
+        "group a, topic t2: the topic is selected, .* by topic_map that no selected topic has, or leave t2 out by excl"
+    )
+    with pytest.raises(Refused, match=told) as refused:
+        check_nothing_stays(drafts, True, TWIN, ONPREM)
+    assert "group_map" not in str(refused.value)
+    check_nothing_stays(drafts[:1], True, TWIN, ONPREM)
