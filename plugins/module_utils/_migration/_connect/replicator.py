@@ -112,7 +112,8 @@ def stored_by(connection: Connection, topic: str, connector: str) -> tuple[Offse
     offsets, unknown, others = _read(connection, topic, connector, committed=True)
     is_same = _read(connection, topic, connector, committed=False)[0] == offsets
     remedy = (
-        "wait until the transactions have ended, and run again; or take the position of the group (position: group)"
+        "wait until the transactions have ended, and run again; or start and stop Replicator once, which stores its positions "
+        "again; or take the position of the group (position: group)"
     )
     check_agreed(is_same, connection, topic, remedy)
     if not offsets:

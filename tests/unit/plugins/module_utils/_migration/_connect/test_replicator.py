@@ -100,7 +100,9 @@ def test_a_position_that_an_open_transaction_hides_is_refused_and_those_of_other
     monkeypatch.setattr(replicator, "last_records", lambda *_asked, committed: seen[committed])
     assert len(replicator.stored_by(CLUSTER, "connect-offsets", "replicator")[0]) == 1
     seen[False] = [later]
-    with pytest.raises(Refused, match=r"connect-offsets: aborted or open transactions .* Wait until .*, and run again"):
+    # To wait never cures what an aborted transaction has left.
+    remedy = "Wait until .*, and run again; or start and stop Replicator once, .*position: group"
+    with pytest.raises(Refused, match=f"connect-offsets: aborted or open transactions .* {remedy}"):
         replicator.stored_by(CLUSTER, "connect-offsets", "replicator")
 
 
