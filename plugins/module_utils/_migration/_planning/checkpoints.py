@@ -20,7 +20,7 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnUncommitted
-from ..._model.progress import counted
+from ..._model.progress import counted, first_of
 from ..._model.receipt import Receipt
 from ..._model.record_sum import Bound
 from ..._model.records import TopicPartition
@@ -59,15 +59,6 @@ def plan_from_checkpoints(
     if checkpoints is None:
         raise without_checkpoints(destination, policy.checkpoints.name)
     unread += forgetful(destination, policy.checkpoints.name)
-    if unread and on_uncommitted is OnUncommitted.END:
-        raise Refused(
-            "checkpoints may be missing, and a group that lacks one would skip all records of the partition",
-            cluster=str(destination),
-            topic=policy.checkpoints.name,
-            why=_texts(unread),
-            remedy=f"set {option_name('on_uncommitted')} to start, which skips none, or to ignore",
-            kind=FailureKind.TOPIC_UNSUITABLE,
-        )
     chosen, left_out, lines = _selected(checkpoints, destination, policy, selection, mapping, unread)
     consumed = (
         SnapshotEntry(key.group, partition, CommittedOffset(checkpoint.source, checkpoint.metadata))
@@ -80,6 +71,16 @@ def plan_from_checkpoints(
     counts = at_destination.traits.counts
     of_source = {draft.source_partition.topic: counts.get(draft.partition.topic, 0) for draft in wanted}
     wanted = drafts.with_uncommitted(wanted, of_source)
+    lacking = [f"{draft.group} {draft.partition}" for draft in wanted if draft.committed is None]
+    if unread and lacking and on_uncommitted is OnUncommitted.END:
+        raise Refused(
+            f"checkpoints may be missing, and these groups would skip all records of the partition: {first_of(lacking)}",
+            cluster=str(destination),
+            topic=policy.checkpoints.name,
+            why=_texts(unread),
+            remedy=f"set {option_name('on_uncommitted')} to start, which skips none, or to ignore",
+            kind=FailureKind.TOPIC_UNSUITABLE,
+        )
     existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
     bounds = positions.partition_bounds(destination, sorted(existing)) if existing else {}
     cluster, topic = policy.offset_syncs  # with those at the source, nobody can see how checkpoints were made

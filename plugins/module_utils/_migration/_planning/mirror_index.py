@@ -112,11 +112,16 @@ def without_checkpoints(connection: Connection, topic: str) -> NotFound:
 def forgetful(connection: Connection, topic: str) -> list[Note]:
     """A note if checkpoints are lost with time, so that groups may lack theirs."""
     policy = cleanup_policy(connection, topic)
+    if policy == "compact":
+        return []
     text = (
         f"{connection}: cleanup.policy of {topic} is {policy}. Brokers delete checkpoints with time, so that groups may lack "
         "theirs."
+        if policy
+        else f"{connection}: the brokers do not tell the cleanup.policy of {topic}. Unless it is compact, groups may lack "
+        "checkpoints."
     )
-    return [] if policy == "compact" else [Note(NoteKind.CHECKPOINT_MISSING, text)]
+    return [Note(NoteKind.CHECKPOINT_MISSING, text)]
 
 
 def read_offset_syncs(
@@ -155,22 +160,25 @@ def _read(
 ) -> list[_Read] | None:
     """What the topic holds; None without it. A record that cannot be read counts as if its key had been removed.
 
-    notes: gets one of this kind then.
+    notes: gets one of this kind then, unless a later record of the key can be read.
     """
     if not topics.partition_counts(connection, [topic]):
         return None
-    contents, damaged = [], []
+    contents: list[_Read] = []
+    damaged: dict[object, str] = {}
     for record in all_records(connection, topic, committed=True):
+        key = record.key or record[:2]  # without a key, each is one of its own
+        damaged.pop(key, None)
         try:
             contents.append(reader(record.key, record.value))
         except DamagedRecord as exc:
-            damaged.append(f"{record.partition} at offset {record.offset}: {exc.what}, because {exc.why}")
+            damaged[key] = f"{record.partition} at offset {record.offset}: {exc.what}, because {exc.why}"
             with contextlib.suppress(DamagedRecord):
                 contents.append(reader(record.key, None))
     if damaged:
         text = (
             f"{connection}: {counted(len(damaged), 'record')} of {topic} cannot be read, and what they hold counts as "
-            f"missing: {first_of(damaged, between='; ')}."
+            f"missing: {first_of([*damaged.values()], between='; ')}."
         )
         notes.append(Note(kind, text))
     return contents

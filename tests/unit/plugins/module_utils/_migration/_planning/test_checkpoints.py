@@ -111,8 +111,13 @@ def test_a_checkpoints_topic_that_forgets_is_noted_and_used(plan, monkeypatch):
     (note,) = made.notes
     assert note.kind is NoteKind.CHECKPOINT_MISSING
     assert "cleanup.policy of onprem.checkpoints.internal is compact,delete. Brokers delete checkpoints" in note.text
+    # Who has every checkpoint skips nothing at the end, whatever other groups lack.
+    made = checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",)), Mapping(), OnUncommitted.END)
+    assert [entry.offset for entry in made.plan.entries] == [47, 47, 47]
+    known_by_id(monkeypatch, lambda _cluster: "C", lambda _cluster, names: dict.fromkeys(names, 2))
     with pytest.raises(
-        Refused, match="checkpoints may be missing, .*: .* theirs. Set on_uncommitted to start, which skips"
+        Refused,
+        match="checkpoints may be missing, .*: billing clicks-1, .*: .* theirs. Set on_uncommitted to start, which skips",
     ):
         checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",)), Mapping(), OnUncommitted.END)
     with pytest.raises(

@@ -65,13 +65,13 @@ def topics(monkeypatch):
 def test_hints_that_cannot_be_read_are_named_and_the_others_used(topics):
     """They are only hints: the offsets of all groups are found by the records all the same."""
     good, known = offset_sync("orders", 0, 9, 4), checkpoint("billing", "orders", 0, 9, 4)
-    topics |= {SYNCS: [good._replace(value=good.value[:-1]), good], CHECKPOINTS: [known, known._replace(key=b"?")]}
+    topics |= {SYNCS: [good, good._replace(value=good.value[:-1])], CHECKPOINTS: [known, known._replace(key=b"?")]}
     index = mirror_index.read_index(SOURCE, TARGET, POLICY)
     assert (index.syncs, index.checkpoints) == ({HERE: [OffsetSync(9, 4)]}, {HERE: [Checkpoint(9, 4, "")]})
     assert [note.kind for note in index.notes] == [NoteKind.OFFSET_SYNCS_MISSING, NoteKind.CHECKPOINT_MISSING]
     assert index.notes[0].text == (
         f"source s:1: 1 record of {SYNCS} cannot be read, and what they hold counts as missing: "
-        f"{SYNCS}-0 at offset 0: this is no offset-sync of MirrorMaker 2, because it ends too early."
+        f"{SYNCS}-0 at offset 1: this is no offset-sync of MirrorMaker 2, because it ends too early."
     )
 
 
@@ -87,3 +87,27 @@ def test_an_older_checkpoint_does_not_count_where_the_last_one_cannot_be_read(to
     assert found == {CheckpointKey("fraud", HERE): Checkpoint(8, 3, "")}
     (note,) = notes
     assert "at offset 2: this is no checkpoint of MirrorMaker 2, because its version is 1" in note.text
+
+
+def test_a_checkpoint_that_cannot_be_read_is_no_matter_once_a_later_one_has_replaced_it(topics):
+    """Compaction takes it sooner or later, and nothing is missing."""
+    broken, good = (checkpoint("billing", "orders", 0, 9, 4, version=version) for version in (1, 0))
+    notes = []
+    for last in (good, good._replace(value=None)):
+        topics[CHECKPOINTS] = [broken, last]
+        mirror_index.read_checkpoints(TARGET, CHECKPOINTS, notes)
+    assert notes == []
+    keyless = good._replace(key=b"")
+    topics[CHECKPOINTS] = [broken, keyless, keyless, broken, good]
+    mirror_index.read_checkpoints(TARGET, CHECKPOINTS, notes)
+    (note,) = notes
+    assert f"2 records of {CHECKPOINTS} cannot be read" in note.text and "at offset 2: " in note.text
+
+
+def test_what_brokers_do_not_tell_of_a_checkpoints_topic_is_not_told_as_a_fact(monkeypatch):
+    monkeypatch.setattr(mirror_index, "cleanup_policy", lambda _cluster, _topic: None)
+    (note,) = mirror_index.forgetful(TARGET, CHECKPOINTS)
+    assert note.text == (
+        f"target t:1: the brokers do not tell the cleanup.policy of {CHECKPOINTS}. Unless it is compact, groups may lack "
+        "checkpoints."
+    )
