@@ -156,15 +156,15 @@ def empty_topics(connection: Connection, counts: t.Mapping[str, int]) -> frozens
 
 
 def readers_of(
-    connection: Connection, names: t.Collection[str], is_meant: t.Callable[[str], bool] = bool
+    connection: Connection, names: t.Collection[str], is_meant: t.Callable[[str], bool] = bool, stable: bool = True
 ) -> dict[str, tuple[str, ...]]:
     """The groups that have committed offsets on each of these topics, as far as the user may describe them.
 
-    is_meant: which groups are looked at, by their names.
+    is_meant: which groups are looked at, by their names. stable: see groups.read_groups().
     """
     listed = [each.group for each in groups.list_groups(connection) if is_meant(each.group)] if names else []
     readers: dict[str, set[str]] = {name: set() for name in names}
-    for name, reading in (groups.read_groups(connection, listed, skip_denied=True) if listed else {}).items():
+    for name, reading in (groups.read_groups(connection, listed, stable, skip_denied=True) if listed else {}).items():
         for partition in (*reading.offsets, *reading.open):
             if partition.topic in readers:
                 readers[partition.topic].add(name)

@@ -137,7 +137,7 @@ def clusters(monkeypatch):
     monkeypatch.setattr(topic_making, "unlike_planned", lambda _connection, new: destination.unlike(new))
     monkeypatch.setattr(promote, "add_partitions", writes(destination.grow))
     monkeypatch.setattr(survey, "empty_topics", lambda _connection, names: frozenset(names))
-    monkeypatch.setattr(survey, "readers_of", lambda _connection, names, *_among: dict.fromkeys(names, ()))
+    monkeypatch.setattr(survey, "readers_of", lambda _connection, names, *_among, **_how: dict.fromkeys(names, ()))
     monkeypatch.setattr(undo, "delete_topics", writes(lambda ids: [destination.topics.pop(name) for name in ids]))
     monkeypatch.setattr(undo, "missing_topic_acls", lambda *_given: [])
     monkeypatch.setattr(undo, "missing_cluster_acls", lambda *_given: [])
@@ -625,13 +625,12 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         source.topics["old"] = (1, {"retention.ms": "6", "cleanup.policy": "compact"}, None)
         destination.topics["old"] = (1, {**HELD, "segment.ms": "7"}, "id-0")
         readers = {"old": (self.GROUP,)}
-        monkeypatch.setattr(
-            survey,
-            "readers_of",
-            lambda _connection, names, is_meant=bool: {
-                name: tuple(filter(is_meant, ("billing", *readers.get(name, ())))) for name in names
-            },
-        )
+
+        def readers_of(_connection, names, is_meant=bool, *, stable=True):
+            assert is_meant is bool or not stable, "it waits for the transactions of a copy, which always has one"
+            return {name: tuple(filter(is_meant, ("billing", *readers.get(name, ())))) for name in names}
+
+        monkeypatch.setattr(survey, "readers_of", readers_of)
         return destination, readers
 
     def test_they_stay_until_its_progress_is_gone(self, copied):
