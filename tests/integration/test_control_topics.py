@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     alter_topic_configs,
     topic_configs,
+    topic_defaults,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import Replicas
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import (
@@ -77,6 +78,12 @@ def test_a_setting_is_changed_and_falls_back(connection, topic):
             other: {"segment.ms": "8000"},
         }
         assert {each.effective["retention.ms"] for each in found.values()} == {WEEK}
+
+
+def test_brokers_tell_what_a_topic_has_without_its_own_settings(connection, topic):
+    create_topics(connection, {topic: NewTopic(1, 1, {"retention.bytes": "5", "cleanup.policy": "compact"})})
+    defaults = topic_defaults(connection, [topic], ["cleanup.policy", "retention.bytes", "unknown"])
+    assert defaults == {topic: {"cleanup.policy": "delete", "retention.bytes": "-1"}}
 
 
 def test_a_topic_that_is_there_is_left_as_it_is(connection, topic):

@@ -65,6 +65,25 @@ def topic_configs(
     return attempt(connection, read) if names else {}
 
 
+def topic_defaults(
+    connection: Connection, topics: t.Collection[str], settings: t.Collection[str]
+) -> dict[str, dict[str, str | None]]:
+    """By topic the values that these settings have where the topic itself does not set them, as far as the broker tells.
+
+    Needs Kafka 1.1, as alter_topic_configs() needs more. Raises as topic_configs().
+    """
+    names = sorted(set(topics))
+
+    def read(client: AdminClient) -> dict[str, dict[str, str | None]]:
+        told = describe_configs(client, connection, names, sorted(settings), include_synonyms=True)
+        return {
+            name: {row.name: next((each.value for each in row.synonyms if each.source != OWN), None) for row in rows}
+            for name, rows in told.items()
+        }
+
+    return attempt(connection, read) if names else {}
+
+
 def broker_number(connection: Connection, name: str) -> int | None:
     """A broker's setting that is a number, the smallest of all brokers that are up.
 

@@ -138,15 +138,20 @@ def describe_configs(
     names: t.Sequence[str],
     settings: list[str] | None = None,
     node: int | None = None,
+    **options: bool,
 ) -> dict[str, t.Any]:
     """The rows (name, value, config_source, ...) of each topic for these settings, None for all, as one broker has them.
 
-    node: which broker, None for any. Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE_CONFIGS, and NotFound.
+    node: which broker, None for any. options: further fields of the request. Raises NotAuthorized naming the topics without ACL
+    TOPIC DESCRIBE_CONFIGS, and NotFound.
     """
     resources = [
         {"resource_type": TOPIC_RESOURCE, "resource_name": name, "configuration_keys": settings} for name in names
     ]
-    asked = [Request("DescribeConfigs", {"resources": part}, node) for part in chunks(resources, TOPICS_PER_REQUEST)]
+    asked = [
+        Request("DescribeConfigs", {"resources": part, **options}, node)
+        for part in chunks(resources, TOPICS_PER_REQUEST)
+    ]
     rows = [row for answer in exchange(client, asked) for row in answer.results]
     raise_for_topics(connection, {row.resource_name: row.error_code for row in rows}, "DESCRIBE_CONFIGS")
     return {row.resource_name: row.configs for row in rows}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._control.configs import topic_defaults
 from ..._model.backlog import SUSPENDED
 from ..._model.connection import Connection
 from ..._model.copy_progress import is_first_group
@@ -15,6 +16,8 @@ from ..._model.progress import are
 from ..._model.topic_plan import SettingChange, TopicChange
 from . import survey
 from .survey import TopicState
+
+_RETENTION = "retention.ms"
 
 
 class Needed(t.NamedTuple):
@@ -40,17 +43,28 @@ def needed_by_copies(
     """By topic the settings among these changes that a copy needs: with others, brokers may delete or compact the records.
 
     Whether a copy has suspended them or found them so does not matter. Its progress is there until all its groups have
-    consumed; a user who may not describe its groups does not see it.
+    consumed, also if it has given the settings back before that; a user who may not describe its groups does not see it.
     """
-    undone: dict[str, tuple[str, ...]] = {}
+    undone: dict[str, dict[str, SettingChange]] = {}
     for change in changes:
-        names = () if change.before is None else change.settings
-        if stay := tuple(name for name in names if _undoes(name, change.settings[name], states[change.topic])):
-            undone[change.topic] = stay
+        settings = {} if change.before is None else change.settings
+        if undoing := {name: each for name, each in settings.items() if _undoes(name, each, states[change.topic])}:
+            undone[change.topic] = undoing
     # Open transactions hide no progress, because a run has committed its claim of every partition before it copies. But a group
     # that is not listed while its coordinator moves would let brokers delete what was copied.
     progress = survey.readers_of(destination, undone, is_first_group, stable=False)
-    return {topic: Needed(names, progress[topic][0]) for topic, names in undone.items() if progress[topic]}
+    undone = {topic: settings for topic, settings in undone.items() if progress[topic]}
+    resets = {topic for topic, settings in undone.items() if any(each.after is None for each in settings.values())}
+    defaults = topic_defaults(destination, resets, SUSPENDED)
+    needed = {
+        topic: tuple(
+            name
+            for name, each in settings.items()
+            if each.after is not None or defaults[topic].get(name) != SUSPENDED[name]
+        )
+        for topic, settings in undone.items()
+    }
+    return {topic: Needed(names, progress[topic][0]) for topic, names in needed.items() if names}
 
 
 def without_needed(
@@ -62,10 +76,19 @@ def without_needed(
         stay = needed[change.topic].settings if change.topic in needed else ()
         settings = {name: each for name, each in change.settings.items() if name not in stay}
         left.append(dataclasses.replace(change, settings=settings))
-    lines = [f"{topic}: {each.what} left alone, because {each.why}." for topic, each in needed.items()]
+    lines = [
+        f"{topic}: {each.what} left alone, because {each.why}. If it needs nothing any more, give it up "
+        "(backlog_migration_phase: remove)."
+        for topic, each in needed.items()
+    ]
     return left, [Note(NoteKind.SETTING_LEFT_ALONE, line) for line in sorted(lines)]
 
 
 def _undoes(name: str, change: SettingChange, state: TopicState) -> bool:
-    suspended = SUSPENDED.get(name)
-    return suspended is not None and state.configs.effective.get(name) == suspended != change.after
+    """Not where the topic loses records by their age: a copy has given its settings back, or somebody has set the retention.
+
+    The next run of a copy that still needs it suspends it again, and says so.
+    """
+    now, suspended = state.configs.effective, SUSPENDED.get(name)
+    is_suspended = suspended is not None and now.get(_RETENTION) == SUSPENDED[_RETENTION]
+    return is_suspended and now.get(name) == suspended != change.after

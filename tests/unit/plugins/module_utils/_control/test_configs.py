@@ -61,3 +61,25 @@ def test_a_broker_that_never_hears_of_it_is_not_waited_for_for_ever(brokers, mon
     its = brokers(1000, {}, {"retention.ms": "-1"})
     configs.alter_topic_configs(CONNECTION, {"orders": {"retention.ms": "-1"}})
     assert 1 < its.looks[2] < 1000
+
+
+@pytest.mark.parametrize("own", [[], [(1, "compact")]])
+def test_a_default_is_what_a_topic_has_without_a_value_of_its_own(monkeypatch, own):
+    """Brokers name every value that they know of a setting, the one that counts first."""
+    told = [types.SimpleNamespace(source=source, value=value) for source, value in (*own, (4, "delete"), (5, "-"))]
+    rows = [
+        types.SimpleNamespace(name="cleanup.policy", synonyms=told),
+        types.SimpleNamespace(name="hidden", synonyms=[]),
+    ]
+    asked = []
+
+    def describe(_client, _connection, names, settings, **options):
+        asked.append((settings, options))
+        return dict.fromkeys(names, rows)
+
+    monkeypatch.setattr(configs, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(configs, "describe_configs", describe)
+    wanted = {"hidden": None, "cleanup.policy": "delete"}
+    assert configs.topic_defaults(CONNECTION, {"orders"}, wanted) == {"orders": wanted}
+    assert asked == [(["cleanup.policy", "hidden"], {"include_synonyms": True})]
+    assert configs.topic_defaults(CONNECTION, (), wanted) == {} and len(asked) == 1

@@ -640,7 +640,8 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         (note,) = (note for note in planned.notes if note.kind is NoteKind.SETTING_LEFT_ALONE)
         assert note.text == (
             f"old: cleanup.policy, retention.ms are left alone, because the backlog copy whose progress is in {self.GROUP} "
-            "needs that until its groups have consumed."
+            "needs that until its groups have consumed. If it needs nothing any more, give it up "
+            "(backlog_migration_phase: remove)."
         )
         run.promote()
         assert destination.topics["old"][1] == HELD  # what no copy needs is reset
@@ -687,3 +688,29 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         run.roll_back()
         assert destination.topics["old"][1] == {"retention.ms": "9", "cleanup.policy": "compact"}
         assert not run.receipt().topics
+
+    def test_once_it_has_given_them_back_its_progress_holds_nothing_up(self, copied):
+        """With restore_retention, its progress group stays for offsets.retention.minutes."""
+        destination, _readers = copied
+        destination.topics["old"] = (1, {"cleanup.policy": "delete", "retention.ms": "9"}, "id-0")
+        run = Run(destination)
+        run.promote()
+        assert destination.topics["old"][1] == {"retention.ms": "6", "cleanup.policy": "compact"}
+        run.roll_back()
+        assert destination.topics["old"][1] == {"retention.ms": "9", "cleanup.policy": "delete"}
+
+    @pytest.mark.parametrize("default", ["delete", "compact"])
+    def test_a_reset_is_held_up_only_where_the_default_is_another_value(self, clusters, copied, monkeypatch, default):
+        destination, _readers = copied
+        clusters[0].topics["old"] = (1, {"retention.ms": "-1"}, None)
+        monkeypatch.setattr(
+            promote.copied,
+            "topic_defaults",
+            lambda _connection, names, _settings: {name: {"cleanup.policy": default} for name in names},
+        )
+        run = Run(destination)
+        run.promote()
+        is_held = default == "compact"
+        assert destination.topics["old"][1] == {"retention.ms": "-1"} | (
+            {"cleanup.policy": "delete"} if is_held else {}
+        )
