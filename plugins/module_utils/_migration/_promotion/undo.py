@@ -20,7 +20,7 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, ways
 from ..._model.progress import counted, first_names, first_of
 from ..._model.topic_plan import ADD, DEFAULT, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
-from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
+from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
 from .. import topic_making
 from . import copied, survey, trial
 from .survey import TopicState
@@ -79,13 +79,15 @@ def _topics_back(
         elif known.created:
             left[name] = known
         else:
-            if back := _settings_back(name, known, state, notes):
-                changes.append(TopicChange(name, "", state.partitions, state.partitions, None, back))
+            changes.append(
+                TopicChange(name, "", state.partitions, state.partitions, None, _to_restore(known, state.configs.own))
+            )
             left[name] = _kept_partitions(name, known, state, notes)
     needed = copied.needed_by_copies(destination, changes, states)
     changes, stay = copied.without_needed(changes, needed)
-    changes = [change for change in changes if change.changes]
     notes += stay
+    changes = [_without_changed(change, receipt.topics[change.topic], notes) for change in changes]
+    changes = [change for change in changes if change.changes]
     for name, each in needed.items():  # for a rollback when the groups have consumed
         later = {setting: receipt.topics[name].settings[setting] for setting in each.settings}
         left[name] = dataclasses.replace(left[name], settings=later)
@@ -169,19 +171,38 @@ def _kept_partitions(name: str, known: TopicReceipt, state: TopicState, notes: l
     return rest
 
 
-def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> dict[str, SettingChange]:
-    """What somebody has set since the promotion is not touched."""
-    back = {}
+def _to_restore(known: TopicReceipt, own: t.Mapping[str, str]) -> dict[str, SettingChange]:
+    """The settings that go back; and those that were set since, as changes to what a promotion has written.
+
+    A backlog copy restores that if it has suspended them, and they go back later.
+    """
+    restored = {}
     for setting, noted in known.settings.items():
-        now = state.configs.own.get(setting)
-        if is_same_value(now, noted.before):
-            continue
-        if is_same_value(now, noted.written) or (noted.pending and is_same_value(now, noted.previous)):
-            back[setting] = SettingChange(now, noted.before, DEFAULT)
-        else:
-            text = f"{name}: somebody has changed {setting} since the promotion, and it is left alone."
+        now = own.get(setting)
+        if _goes_back(now, noted):
+            restored[setting] = SettingChange(now, noted.before, DEFAULT)
+        elif now is not None or noted.before is not None:
+            restored[setting] = SettingChange(now, noted.written, DEFAULT)
+    return restored
+
+
+def _without_changed(change: TopicChange, known: TopicReceipt, notes: list[Note]) -> TopicChange:
+    """Without what somebody has set since the promotion, which is not touched."""
+    back = {}
+    for setting, each in change.settings.items():
+        noted = known.settings[setting]
+        if _goes_back(each.before, noted):
+            back[setting] = each
+        elif not is_same_value(each.before, noted.before):
+            text = f"{change.topic}: somebody has changed {setting} since the promotion, and it is left alone."
             notes.append(Note(NoteKind.SETTING_LEFT_ALONE, text))
-    return back
+    return dataclasses.replace(change, settings=back)
+
+
+def _goes_back(now: str | None, noted: Setting) -> bool:
+    """Is the value a promotion's, and another than before?"""
+    is_promoted = is_same_value(now, noted.written) or (noted.pending and is_same_value(now, noted.previous))
+    return is_promoted and not is_same_value(now, noted.before)
 
 
 def _removable(

@@ -689,6 +689,29 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         assert destination.topics["old"][1] == {"retention.ms": "9", "cleanup.policy": "compact"}
         assert not run.receipt().topics
 
+    @pytest.mark.parametrize("before", ["1", "-1"])
+    def test_a_rollback_restores_later_what_the_copy_has_suspended_since_the_promotion(self, copied, before):
+        destination, readers = copied
+        run, noted, first = Run(destination), dict(readers), {"retention.ms": before, "cleanup.policy": "compact"}
+        readers.clear()
+        destination.topics["old"] = (1, first, "id-0")
+        run.promote()
+        promoted = destination.topics["old"]
+        destination.alter({"old": {"retention.ms": "-1"}})
+        readers |= noted
+        notes = [note.text for note in undo.plan_undo(DESTINATION, run.receipt(), False).notes]
+        assert any(
+            f"old: retention.ms is left alone, because the backlog copy whose progress is in {self.GROUP}" in text
+            for text in notes
+        )
+        assert not any("somebody has changed" in text for text in notes)
+        run.roll_back()
+        assert destination.topics["old"][1]["retention.ms"] == "-1"
+        readers.clear()
+        destination.topics["old"] = promoted  # as the copy gives it back
+        run.roll_back()
+        assert destination.topics["old"][1] == first
+
     def test_once_it_has_given_them_back_its_progress_holds_nothing_up(self, copied):
         """With restore_retention, its progress group stays for offsets.retention.minutes."""
         destination, _readers = copied
