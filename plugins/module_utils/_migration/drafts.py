@@ -16,6 +16,7 @@ from .._model.match_on import EVERYTHING, MatchOn
 from .._model.option_names import option_name, ways
 from .._model.plan import Evidence, PlanEntry, SourcePosition
 from .._model.policies import OnConflict, OnUncommitted
+from .._model.progress import first_names, first_of
 from .._model.records import TopicPartition
 from .._model.snapshot import IN_BACKUP, OpenTransaction, Snapshot
 from .._model.verdicts import Reason, Verdict
@@ -165,14 +166,29 @@ def _check_sources(
         if all(repartitioned):
             return
         merge = ("repartitioned", f"name both topics in {option_name('repartitioned')} to merge them")
+    # Inside one cluster, an earlier run may have made the one of them that would stay as it is.
+    old = next((each for each, stays in ((one, other), (other, one)) if stays == become), become)
     raise InvalidInput(
         f"two sources map to one destination: {' '.join(one)} and {' '.join(other)} both become {' '.join(become)}",
         remedy=ways(
+            *without_new({become[0]} - {old[0]}, {become[1]} - {old[1]}),
             ("topic_map", f"correct {option_name('topic_map')}"),
             ("group_map", f"correct {option_name('group_map')}"),
             merge,
         ),
     )
+
+
+def without_new(groups: t.Collection[str], topics: t.Collection[str]) -> list[tuple[str, str]]:
+    """Ways on, see option_names.ways(), where new names of groups and topics are those of selected ones, too."""
+    ways_on = []
+    if groups:
+        names = first_names(sorted(groups))
+        ways_on.append(("exclude_group_patterns", f"leave {names} out by {option_name('exclude_group_patterns')}"))
+    if topics:
+        names = first_of(sorted(topics))
+        ways_on.append(("exclude_topic_patterns", f"leave {names} out by {option_name('exclude_topic_patterns')}"))
+    return ways_on
 
 
 def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> list[Draft]:

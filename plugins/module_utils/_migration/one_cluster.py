@@ -12,7 +12,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.mapping import Mapping
 from .._model.option_names import option_name, ways
 from .._model.progress import first_names, first_of
-from .drafts import Draft
+from .drafts import Draft, without_new
 
 
 def check_nothing_stays(
@@ -41,11 +41,20 @@ def check_nothing_stays(
         if removed := sorted({group for group, _topic in same if group in gone}):
             why = f"removed.json says that an earlier run has removed {first_names(removed)}"
             without = f"leave what was removed out by {option_name('exclude_group_patterns')}"
+        new_groups = {draft.group for draft in drafts if draft.group != draft.source_group}
+        new_topics = {
+            draft.partition.topic for draft in drafts if draft.partition.topic != draft.source_partition.topic
+        }
+        new = without_new(
+            new_groups.intersection(group for group, _topic in same),
+            new_topics.intersection(topic for _group, topic in same),
+        )
         raise Refused(
             f"{source} and {destination} are one cluster, and nothing would change for {first_of(texts)}",
             why=why,
             remedy=ways(
                 *([("exclude_group_patterns", without)] if without else []),
+                *new,
                 ("", "if two clusters are meant, correct bootstrap_servers of one of them"),
                 ("group_map", f"give every group another name by {option_name('group_map')}"),
                 ("topic_map", f"give its topics other names by {option_name('topic_map')}"),

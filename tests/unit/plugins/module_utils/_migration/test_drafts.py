@@ -74,6 +74,21 @@ def test_two_sources_on_one_destination_are_refused(commits, mapping):
     assert all(f"{group} {topic}" in str(refused.value) for group, topic, _partition in commits)
 
 
+@pytest.mark.parametrize(
+    ("commits", "mapping", "remedy"),
+    [
+        ([("app", "a", 0), ("app", "b", 0)], Mapping((Rule("b", name="a"),)), "Leave b out by exclude_topic_patterns"),
+        ([("x", "a", 0), ("y", "a", 0)], Mapping((), (Rule("y", name="x"),)), "Leave y out by exclude_group_patterns"),
+        ([("x", "a", 0), ("y", "a", 0)], Mapping((), (Rule("z", pattern="x|y"),)), "Correct topic_map"),
+    ],
+)
+def test_what_an_earlier_run_inside_the_cluster_has_made_is_to_be_left_out(commits, mapping, remedy):
+    for its in (commits, commits[::-1]):
+        with pytest.raises(InvalidInput, match=remedy) as refused:
+            from_snapshot(snapshot(*its), mapping)
+        assert str(refused.value).count("exclude_") == remedy.count("exclude_")
+
+
 def test_repartitioned_topics_may_become_one_each_from_one_group():
     mapping = Mapping((Rule("c", pattern="a|b"),), (Rule("app", pattern="app-.*"),), repartitioned=("[ab]",))
     drafts = from_snapshot(snapshot(("app-a", "a", 0), ("app-b", "b", 0), ("app-b", "b", 1)), mapping)

@@ -36,6 +36,19 @@ def test_one_that_an_earlier_rename_has_removed_is_told_as_that():
         check_nothing_stays([draft(*SOURCE)], True, TWIN, ONPREM, {"billing"})
 
 
+@pytest.mark.parametrize(
+    ("new", "remedy"),
+    [
+        (("billing-2", "orders"), "Leave billing-2 out by exclude_group_patterns, or if two clusters"),
+        (("billing", "orders-v2"), "Leave orders-v2 out by exclude_topic_patterns, or if two clusters"),
+    ],
+)
+def test_what_an_earlier_run_has_made_is_left_out(new, remedy):
+    drafts = [draft(*new), draft(*new, source=new)]
+    with pytest.raises(Refused, match=remedy):
+        check_nothing_stays(drafts, True, TWIN, ONPREM)
+
+
 def test_two_clusters_may_have_equal_names():
     check_nothing_stays([draft(*SOURCE)], False, TWIN, ONPREM)
 
