@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from ..._control import positions
-from ..._control.topics import partition_counts
+from ..._control.topics import describe_topics
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.failure_kinds import FailureKind
@@ -199,17 +199,19 @@ def roll_back(
     with writing.members_first(destination, lambda: moving, found, options.on_active_group):
         entries, kept = rollback.without_kept(chosen, current, *policies, cluster, returned, never_joined)
     wanted = {**lacking, **rollback.targets(entries, current)}
-    if gone is not None:  # offsets that would be left to no group
+    if gone is not None:
         taken = [entry for entry in entries if entry.key in wanted and entry.key in current]
-        counts = partition_counts(destination, rollback.renamed_topics(taken), surely=True)
-        rollback.check_old_partitions(taken, counts, cluster)
+        renamed = describe_topics(destination, rollback.renamed_topics(taken), surely=True)
         old = {origin.group for entry in taken for origin in entry.origins}.difference(gone)
         # A group of the name of a removed one may exist, but not with what was removed.
         having = {name for name, reading in writing.read_named_groups(destination, old).items() if reading.offsets}
-        rollback.check_old_groups(taken, having.union(gone if save is None else ()), gone, cluster)
     restoring_notes, whole = check_restorable(destination, wanted, "the rollback")
     names = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
+    if gone is not None:  # offsets that would be left to no group
+        taken = [entry for entry in taken if entry.group not in busy]
+        rollback.check_old_partitions(taken, renamed, gone, cluster)
+        rollback.check_old_groups(taken, having.union(gone if save is None else ()), gone, cluster)
     writes = Writes(wanted, kept).without(busy)
     concerned = {*(entry.key for entry in chosen), *writes.set}
     left_out = [*writes.kept, *writing.left_out_lines(busy)]

@@ -9,6 +9,7 @@ import dataclasses
 import typing as t
 
 from ..._control.positions import Bounds
+from ..._control.topics import TopicDescription
 from ..._model.choosing import Holder
 from ..._model.errors import InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
@@ -215,29 +216,56 @@ def renamed_topics(entries: t.Iterable[ReceiptEntry]) -> set[str]:
     return {name for old, new in pairs if old != new for name in (old, new)}
 
 
-def check_old_partitions(entries: t.Iterable[ReceiptEntry], counts: t.Mapping[str, int], cluster: str) -> None:
+def check_old_partitions(
+    entries: t.Iterable[ReceiptEntry],
+    topics: t.Mapping[str, TopicDescription],
+    gone: t.Container[str],
+    cluster: str,
+) -> None:
     """Raise Refused where an offset would be taken that came from a partition which was deleted since: no group has it then.
 
-    counts: how many partitions the renamed topics have; those that do not exist are not in it.
+    topics: the renamed ones. The ACLs on a deleted topic are often deleted with it, so a denied one may be deleted.
+    gone: see check_old_groups().
     """
 
     def exists(partition: TopicPartition) -> bool:
-        return partition.partition < counts.get(partition.topic, 0)
+        return partition.topic in topics and partition.partition < topics[partition.topic].partitions
 
     raise_any(
-        conflicts.entry_refusal(
-            entry.key,
-            f"the offset came from {group_partition(*origin)}, which does not exist any more: after a rollback, no group would "
-            "have it",
-            cluster,
-            why=f"topic {origin.partition.topic} was deleted since, and {entry.partition.topic} was not",
-            remedy=f"leave {visible_name(origin.group)} out of the rollback, and let the consumers of "
-            f"{visible_name(entry.group)} go on",
-            kind=FailureKind.TOPIC_RECREATED,
-        )
+        _without_old_partition(entry, origin, topics[origin.partition.topic].error, gone, cluster)
         for entry in entries
         for origin in entry.origins
         if exists(entry.partition) and not exists(origin.partition)
+    )
+
+
+def _without_old_partition(
+    entry: ReceiptEntry, origin: Origin, error: str | None, gone: t.Container[str], cluster: str
+) -> Refused:
+    topic = origin.partition.topic
+    groups = dict.fromkeys(each.group for each in entry.origins)  # choose() takes all or none of them
+    leave = f"leave {first_of(list(dict.fromkeys(each.partition.topic for each in entry.origins)), MANY_NAMED)} out by "
+    leave += option_name("exclude_topic_patterns")
+    if any(group in gone for group in groups):  # which are made again with all of their topics
+        leave = f"leave {first_names(groups, MANY_NAMED)} out of the rollback"
+    remedy = f"{leave}, and let the consumers of {visible_name(entry.group)} go on"
+    came = f"the offset came from {group_partition(*origin)}"
+    if error == "TOPIC_AUTHORIZATION_FAILED":
+        return conflicts.entry_refusal(
+            entry.key,
+            f"{came}, and the user may not see whether topic {topic} still exists",
+            cluster,
+            why="if it was deleted, no group would have the offset after a rollback",
+            remedy=f"grant the user ACL TOPIC DESCRIBE on {topic}; or {remedy}",
+            kind=FailureKind.ACL_MISSING,
+        )
+    return conflicts.entry_refusal(
+        entry.key,
+        f"{came}, which does not exist any more: after a rollback, no group would have it",
+        cluster,
+        why=f"topic {topic} was deleted since, and {entry.partition.topic} was not",
+        remedy=remedy,
+        kind=FailureKind.TOPIC_RECREATED,
     )
 
 

@@ -5,7 +5,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit, group_removal
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicDescription
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import roll_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
     RemovalOptions,
@@ -55,12 +57,21 @@ def cluster(monkeypatch):
     its = MemoryGroups({**OLD, **{f"new-{name}": commits for name, commits in OLD.items()}})
     its.install(monkeypatch, commit)
     its.deleted = set()  # topics
-    for module in (commit, group_removal):
-        monkeypatch.setattr(
-            module,
-            "partition_counts",
-            lambda _at, names, surely: {name: 9 for name in names if name not in its.deleted},
-        )
+    its.denied = set()  # topics
+
+    def describe_topics(_at, names, surely):
+        assert surely
+        return {
+            name: TopicDescription(0, "TOPIC_AUTHORIZATION_FAILED")
+            if name in its.denied
+            else TopicDescription(0, "UNKNOWN_TOPIC_OR_PARTITION")
+            if name in its.deleted
+            else TopicDescription(9)
+            for name in names
+        }
+
+    monkeypatch.setattr(topics, "describe_topics", describe_topics)
+    monkeypatch.setattr(commit, "describe_topics", describe_topics)
     known_by_id(monkeypatch, lambda _connection: "id")
     return its
 
@@ -330,9 +341,10 @@ def test_a_new_group_keeps_the_only_offset_of_a_topic_whose_old_one_was_deleted(
         cluster.saved = Removed("id")
     cluster.deleted = {"clicks"}
     chosen = Selection(groups=("billing",))
+    leave = "billing out of the rollback" if is_removed else "clicks out by exclude_topic_patterns"
     told = (
         "new-billing, topic clicks-v2, partition 0: the offset came from billing clicks-0, which does not exist any more: .*"
-        "Leave billing out of the rollback, and let the consumers of new-billing go on"
+        f"Leave {leave}, and let the consumers of new-billing go on"
     )
     for save in (None, cluster.save):
         with pytest.raises(Refused, match=told):
@@ -344,7 +356,7 @@ def test_a_new_group_keeps_the_only_offset_of_a_topic_whose_old_one_was_deleted(
                 HERE,
                 CommitOptions(idle_wait=0),
                 save,
-                gone=cluster.saved.gone() if save is None else (),
+                gone=cluster.saved.gone(),
             )
     assert cluster.done == [] and cluster.groups["new-billing"][new] == CommittedOffset(3)
     cluster.deleted = {"clicks", "clicks-v2"}  # no record of it is left
@@ -352,6 +364,55 @@ def test_a_new_group_keeps_the_only_offset_of_a_topic_whose_old_one_was_deleted(
     restore_old_groups(cluster.saved, chosen, HERE, NOW, cluster.save, receipt)
     assert roll_back(receipt, chosen, HERE, CommitOptions(idle_wait=0), cluster.save, gone=cluster.saved.gone()).set
     assert cluster.groups["billing"] == OLD["billing"] and "new-billing" not in cluster.groups
+
+
+def moved_to(new: str, *old: tuple[str, str]) -> ReceiptEntry:
+    origins = tuple(Origin(group, TopicPartition(topic, 0)) for group, topic in old)
+    return ReceiptEntry(new, TopicPartition("clicks-v2", 0), None, CommittedOffset(3), CommittedOffset(3), origins)
+
+
+def test_where_nobody_sees_whether_the_old_topic_was_deleted_the_rollback_says_which_acl_tells(cluster):
+    """The ACLs on a topic are often deleted with it, and brokers then say denied, not unknown."""
+    cluster.groups["new"] = {TopicPartition("clicks-v2", 0): CommittedOffset(3)}
+    cluster.denied = {"clicks"}
+    receipt = Receipt("id", (moved_to("new", ("billing", "clicks")),))
+    told = "group new, topic clicks-v2, partition 0: .* billing clicks-0, and the user may not see whether topic clicks still"
+    choice = "Grant the user ACL TOPIC DESCRIBE on clicks; or leave clicks out by exclude_topic_patterns, and let"
+    with pytest.raises(Refused, match=f"{told} exists.*{choice}"):
+        roll_back(receipt, None, HERE, CommitOptions(idle_wait=0), cluster.save, gone=())
+    assert cluster.done == []
+    cluster.denied = set()
+    assert roll_back(receipt, None, HERE, CommitOptions(idle_wait=0), cluster.save, gone=()).set
+
+
+@pytest.mark.parametrize(
+    ("old", "leave"),
+    [
+        ([("billing", "clicks"), ("shipping", "clicks")], "clicks out by exclude_topic_patterns"),
+        ([("billing", "clicks"), ("billing", "clicks-us")], "clicks, clicks-us out by exclude_topic_patterns"),
+        ([("gone", "clicks"), ("billing", "clicks")], "gone, billing out of the rollback"),
+    ],
+)
+def test_of_a_merge_all_is_to_be_left_out_together(cluster, old, leave):
+    cluster.groups["new"] = {TopicPartition("clicks-v2", 0): CommittedOffset(3)}
+    cluster.deleted = {"clicks"}
+    with pytest.raises(Refused, match=f"Leave {leave}, and let the consumers of new go on"):
+        roll_back(Receipt("id", (moved_to("new", *old),)), None, HERE, CommitOptions(idle_wait=0), None, gone={"gone"})
+
+
+@pytest.mark.parametrize("lacks", ["the old topic", "the old group"])
+def test_what_is_left_out_because_it_is_in_use_refuses_no_rollback_of_the_others(cluster, lacks):
+    old = ("billing", "clicks") if lacks == "the old topic" else ("expired", "clicks")
+    cluster.groups["new"] = {TopicPartition("clicks-v2", 0): CommittedOffset(3)}
+    cluster.deleted = {"clicks"} if lacks == "the old topic" else set()
+    receipt = Receipt("id", (moved_to("new", old), became("shipping", P0)))
+    skip = CommitOptions(idle_wait=0, on_active_group="skip_group")
+    with pytest.raises(Refused, match="group new"):
+        roll_back(receipt, None, HERE, skip, cluster.save, gone=())
+    cluster.states["new"] = "Stable"
+    outcome = roll_back(receipt, None, HERE, skip, cluster.save, gone=())
+    assert outcome.active_groups == ["new"] and {group for group, _partition in outcome.set} == {"new-shipping"}
+    assert "new" in cluster.groups and "new-shipping" not in cluster.groups
 
 
 def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
