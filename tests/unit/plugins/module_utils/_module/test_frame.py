@@ -140,7 +140,8 @@ def test_an_error_after_a_request_that_changes_something_does_not_say_that_nothi
     installed, request_sent, changed
 ):
     def fail(_module):
-        client = types.SimpleNamespace(manager=types.SimpleNamespace(run=lambda _run: [None]))
+        manager = types.SimpleNamespace(run=lambda _run: [None])
+        client = types.SimpleNamespace(manager=manager, offered_versions={})
         exchange(client, [request_sent])
         raise NotFound("the connection was lost")
 
