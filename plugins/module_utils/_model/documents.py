@@ -288,7 +288,7 @@ def epoch_of(value: t.Any) -> int | None:
 
 def offset_of(value: t.Any) -> int:
     """A JSON integer from 0 on, of Kafka's 64 bits, or ValueError: a masked or rounded offset must never be committed."""
-    if type(value) is int and 0 <= value < 1 << 63:  # nearly all are, and a file has millions
+    if value.__class__ is int and 0 <= value < 1 << 63:  # nearly all are, and a file has millions
         return value
     return whole_number(value, "an offset", 1 << 63)
 

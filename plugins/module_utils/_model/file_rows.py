@@ -119,7 +119,7 @@ def _committed_row(committed: CommittedOffset) -> Json:
 
 Name = t.Annotated[str, Form(documents.name_of)]  # of a group or a topic
 Metadata = t.Annotated[str, Form(documents.metadata_of)]  # of a committed offset
-Epoch = t.Annotated[int | None, Form(documents.epoch_of)]  # of a leader
+Epoch = t.Annotated["int | None", Form(documents.epoch_of)]  # of a leader
 Seconds = t.Annotated[float, Form(documents.unix_time_of)]  # of Unix time
 _FORMS: dict[t.Any, Form] = {
     str: Form(documents.text_of),

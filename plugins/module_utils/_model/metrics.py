@@ -25,7 +25,7 @@ _OF_GROUPS_ON_A_CLUSTER = {
     "lag": "Records that the group has not consumed on this cluster, in offsets.",
     "expired": "Records that expired before the group consumed them, in offsets.",
 }
-_Samples = t.Sequence[tuple[t.Mapping[str, str], float | None]]  # each has its labels; None is not known
+_Samples = t.Sequence[tuple[t.Mapping[str, str], "float | None"]]  # each has its labels; None is not known
 _Family = tuple[str, str, _Samples]
 
 
