@@ -199,11 +199,11 @@ def test_an_index_that_forgets_or_is_damaged_is_only_a_hint(world):
     world.create()
     world.stand(0)
     good = world.sync(0, 0)
-    world.index(good._replace(value=good.value[:-1]), good, cleanup_policy="delete")
+    world.index(good, good._replace(value=good.value[:-1]), cleanup_policy="delete")
     produce(world.destination, world.checkpoints, [checkpoint("any", world.topic, 0, 5, 5, version=1)])
     done = world.judged()
-    for topic, why in ((world.syncs, "ends too early"), (world.checkpoints, "version is 1")):
-        assert any(topic in line and "at offset 0" in line and why in line for line in done["warnings"])
+    for topic, at, why in ((world.syncs, 1, "ends too early"), (world.checkpoints, 0, "version is 1")):
+        assert any(topic in line and f"at offset {at}" in line and why in line for line in done["warnings"])
     assert done["index"]["syncs"] == 1
     assert "version is 1" in world.refused(source=None, snapshot=None, groups=["any"])
 
