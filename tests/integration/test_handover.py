@@ -90,7 +90,7 @@ def test_a_connector_in_kafka_connect_goes_on_by_rest(handover, source, destinat
         elsewhere = {**rest, "source": rest["destination"], "destination": rest["source"]}
         assert "and the destination is" in refuses("kafka_connect_offsets", **elsewhere)
         predicted = succeeds("kafka_connect_offsets", check=True, **rest)
-        assert any(f"({worker.group}): see that" in line for line in predicted["warnings"])
+        assert any(worker.group in line and ": see that" in line for line in predicted["warnings"])
         stored = succeeds("kafka_connect_offsets", **rest)
         assert predicted["entries"] == stored["entries"]
         assert {row["partition"]: row["after"] for row in stored["entries"]} == handover.copied
@@ -173,7 +173,7 @@ def test_a_mirror_maker_with_another_alias_is_pointed_to(handover):
     create_topic(handover.destination, another, cleanup_policy="compact")
     (told,) = (line for line in succeeds("kafka_connect_offsets", **handover.options)["warnings"] if another in line)
     assert "see that source_alias is MirrorMaker 2's" in told
-    assert succeeds("kafka_connect_offsets", **handover.options)["warnings"] == []
+    assert not any(another in line for line in succeeds("kafka_connect_offsets", **handover.options)["warnings"])
 
 
 def test_positions_of_transactions_that_are_open_or_aborted_are_refused(handover):
