@@ -304,13 +304,13 @@ def united(spans: list[Span], new: Span) -> list[Span]:
     return [*spans[:low], (start, end), *spans[high:]]
 
 
-def disjoint(spans: t.Iterable[Span]) -> list[Span]:
-    """The same offsets as sorted spans of which none overlaps another."""
+def all_united(spans: t.Iterable[Span]) -> list[Span]:
+    """The same offsets as sorted spans that neither touch nor overlap, without empty ones."""
     made: list[Span] = []
     for start, end in sorted(spans):
-        if made and start < made[-1][1]:
+        if made and start <= made[-1][1]:
             made[-1] = made[-1][0], max(made[-1][1], end)
-        else:
+        elif start < end:
             made.append((start, end))
     return made
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections.abc as c
 
 from .._model.records import Record
-from .evidence import Log, LogFacts, Need, NoProgress, Question, Span, united
+from .evidence import Log, LogFacts, Need, NoProgress, Question, Span, all_united
 
 _GROWTH = 8
 
@@ -148,7 +148,7 @@ class LogReader:
 
         At least one, so that whoever reads on gets on. Raises BudgetSpent.
         """
-        spans = _all(self._asked)
+        spans = all_united(self._asked)
         offsets = sum(max(0, min(end, self.end) - max(start, self.start)) for start, end in spans)
         records = sum(len(self._log.between(start, end)) for start, end in spans)
         if records >= self.budget:
@@ -178,16 +178,9 @@ class Reader:
     def need(self) -> Need:
         """Everything that was found missing."""
         return Need(
-            source=_all(self.source.missing),
-            source_uncommitted=_all(self.source.missing_uncommitted),
+            source=tuple(all_united(self.source.missing)),
+            source_uncommitted=tuple(all_united(self.source.missing_uncommitted)),
             source_times=tuple(sorted(self.source.missing_times)),
-            destination=_all(self.destination.missing),
+            destination=tuple(all_united(self.destination.missing)),
             destination_times=tuple(sorted(self.destination.missing_times)),
         )
-
-
-def _all(spans: c.Iterable[Span]) -> tuple[Span, ...]:
-    result: list[Span] = []
-    for span in spans:
-        result = united(result, span)
-    return tuple(result)

@@ -10,7 +10,7 @@ import typing as t
 
 from .._control import admin_client, positions, topics
 from .._control.topics import TopicSettings
-from .._matching.evidence import Log, LogFacts, Span, disjoint, within
+from .._matching.evidence import Log, LogFacts, Span, all_united, within
 from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import LogChanged
@@ -125,7 +125,7 @@ class ClusterLogs:
             stable[partition], hidden[partition] = within(missing, (0, split)), within(missing, (split, log.end))
         may_differ = self.match_on.headers_may_differ
         for ranges, is_committed in ((hidden, False), (stable, committed)):
-            wanted_ranges = {partition: disjoint(own) for partition, own in ranges.items() if own}
+            wanted_ranges = {partition: all_united(own) for partition, own in ranges.items() if own}
             if not wanted_ranges:
                 continue
             answers = range_reader.read_ranges(

@@ -18,7 +18,7 @@ import math
 import typing as t
 
 from .._matching.axis import Axis
-from .._matching.evidence import Span, united
+from .._matching.evidence import Span, all_united
 from .._model.connection import Connection
 from .._model.grouping import values_by_key
 from .._model.match_on import FINGERPRINTED
@@ -117,13 +117,13 @@ def _united(extents: t.Iterable[Extent]) -> tuple[Extent, ...]:
     opens: dict[TopicPartition, int] = {}
     for extent in extents:
         end = extent.open_end or extent.end
-        spans[extent.partition] = united(spans.get(extent.partition, []), (extent.start, end))
+        spans.setdefault(extent.partition, []).append((extent.start, end))
         if extent.end < end:
             opens[extent.partition] = min(extent.end, opens.get(extent.partition, extent.end))
     return tuple(
         Extent(partition, start, min(end, max(start, opens.get(partition, end))), end)
         for partition, several in spans.items()
-        for start, end in several or [(0, 0)]
+        for start, end in all_united(several) or [(0, 0)]
     )
 
 

@@ -15,7 +15,7 @@ from ..._comparing.claims import Windows, aligned, pair_runs
 from ..._comparing.offset_counts import Contents
 from ..._comparing.shared_records import SharedRecords
 from ..._comparing.sums import Counts, ToolProgress, with_aborted
-from ..._matching.evidence import Span, united
+from ..._matching.evidence import Span, all_united
 from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.grouping import values_by_key
@@ -144,11 +144,8 @@ def _copies(destination: Connection, units: t.Iterable[PartitionUnit], parts: tu
 
 
 def _spans(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> _Spans:
-    united_spans: dict[TopicPartition, list[Span]] = collections.defaultdict(list)
-    for partition, start, end in spans:
-        if start < end:
-            united_spans[partition] = united(united_spans[partition], (start, end))
-    return dict(united_spans)
+    by_partition = values_by_key((partition, (start, end)) for partition, start, end in spans if start < end)
+    return {partition: all_united(own) for partition, own in by_partition.items()}
 
 
 def _read(connection: Connection, spans: _Spans, parts: tuple[str, ...], *, committed: bool) -> _Logs:
