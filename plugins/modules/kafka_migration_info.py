@@ -322,7 +322,7 @@ def look(module: Module) -> dict[str, t.Any]:
         )
         write_part(params["assessment"], part)
     named = {*preflight.groups, *params["groups"]}  # of groups that do not exist at the source, nothing is found
-    opposite = use_case.opposite(_beside(params["receipt"]), preflight.cluster_ids, named, params["on_rewind"])
+    opposite = use_case.opposite(_opposite_beside(params["receipt"], preflight.cluster_ids), named, params["on_rewind"])
     if opposite:  # which asks the same question and says why
         problems = [problem for problem in problems if not problem.what.endswith(use_case.MAY_BE_SWAPPED)]
     told = [Note(NoteKind.OPPOSITE_DIRECTION, str(each)) for each in opposite]
@@ -376,8 +376,11 @@ def _is_of_one_cluster(path: str) -> bool:
     return made is not None and made.is_within_one_cluster
 
 
-def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receipt]]:
-    """Plans and receipts in the directories beside that of this receipt, each with the path of the receipt."""
+def _opposite_beside(path: str | None, cluster_ids: t.Mapping[str, str]) -> t.Iterator[tuple[str, receipt.Receipt]]:
+    """Receipts of the opposite direction in the directories beside that of this receipt, each with its path.
+
+    There may be many large ones of this direction, of which the heads of the plans tell enough.
+    """
     if path is None:
         return
     own = os.path.realpath(path)
@@ -385,10 +388,14 @@ def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receip
     for other in sorted(
         {os.path.realpath(found) for found in glob.iglob(pattern)} - {own}
     ):  # a link is no other migration
-        made = files.parsed_or_none(os.path.join(os.path.dirname(other), "plan.json"), plan.from_json)
+        plan_path = os.path.join(os.path.dirname(other), "plan.json")
+        head = files.parsed_or_none(plan_path, plan.head_from_json)
+        if head is None or not use_case.is_opposite(head, cluster_ids):
+            continue
+        made = files.parsed_or_none(plan_path, plan.from_json)
         written = files.parsed_or_none(other, receipt.from_json)
         if made is not None and written is not None:
-            yield other, made, written
+            yield other, written
 
 
 def main() -> None:

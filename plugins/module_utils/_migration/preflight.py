@@ -288,15 +288,18 @@ def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str])
     ]
 
 
+def is_opposite(plan: Plan, cluster_ids: t.Mapping[str, str]) -> bool:
+    """Is a plan one of the opposite direction? cluster_ids: those of look()."""
+    direction = cluster_ids.get("source"), cluster_ids.get("destination")
+    return (plan.destination_id, plan.source_id) == direction and plan.source_id != plan.destination_id
+
+
 def opposite(
-    others: t.Iterable[tuple[str, Plan, Receipt]],
-    cluster_ids: t.Mapping[str, str],
-    selected: t.Collection[str],
-    on_rewind: OnRewind,
+    others: t.Iterable[tuple[str, Receipt]], selected: t.Collection[str], on_rewind: OnRewind
 ) -> list[Refused]:
     """What speaks against this direction: other migrations that have brought selected groups from the destination, in one.
 
-    others: the path of its receipt, its plan and the receipt. cluster_ids: those of look(). selected: groups of the source.
+    others: receipts of the opposite direction, each with its path. selected: groups of the source.
     """
     back = "", "to take that migration back, run the playbook return_groups or rollback in its directory"
     meant = (
@@ -304,12 +307,10 @@ def opposite(
         f"if this direction is meant, set {option_name('on_rewind')} to rewind: no record is skipped then",
     )
     remedy = ways(back, meant) if on_rewind == OnRewind.FAIL else ways(back)
-    wanted = cluster_ids.get("source"), cluster_ids.get("destination")
     opposites = []
-    for path, plan, receipt in others:
-        back_again = plan.destination_id, plan.source_id
+    for path, receipt in others:
         written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
-        if back_again == wanted and plan.source_id != plan.destination_id and written:
+        if written:
             opposites.append(
                 f"{path} says that {first_names(sorted(written))} came from this destination to this source"
             )

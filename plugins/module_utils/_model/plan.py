@@ -278,13 +278,23 @@ def to_json(plan: Plan) -> str:
 
 def from_json(text: str, path: str) -> Plan:
     """Read a plan file, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    plan = documents.parse(KIND, path, head, lambda row: read_row(Plan, row, entries=()))
+    plan, rows = _loaded(text, path)
     # Only a reset asks for offsets of groups that have committed some, and it stays inside one cluster.
     may_reset = plan.source_id == plan.destination_id and plan.is_within_one_cluster
     entries = documents.parse_entries(KIND, path, rows, functools.partial(_entry, may_reset=may_reset))
     documents.check_once(KIND, path, (entry.key for entry in entries))
     return dataclasses.replace(plan, entries=entries)
+
+
+def head_from_json(text: str, path: str) -> Plan:
+    """A plan file without its entries, which are not looked at, because that takes long. Raises InvalidFile as from_json()."""
+    return _loaded(text, path)[0]
+
+
+def _loaded(text: str, path: str) -> tuple[Plan, t.Iterable[t.Any]]:
+    """The plan without its entries, and their rows."""
+    head, rows = documents.loads(KIND, text, path)
+    return documents.parse(KIND, path, head, lambda row: read_row(Plan, row, entries=())), rows
 
 
 def _entry(row: t.Any, *, may_reset: bool) -> PlanEntry:

@@ -232,6 +232,16 @@ def test_a_migration_of_the_opposite_direction_counts_where_this_user_may_only_r
     assert problem["kind"] == "other_cluster" and f"{back}/receipt.json says" in problem["message"]
 
 
+def test_of_large_migrations_of_this_direction_beside_this_one_no_entry_is_read(look, tmp_path, monkeypatch):
+    for name in ("here", "earlier"):
+        (tmp_path / name).mkdir()
+    saved(tmp_path / "earlier/plan.json", plan.to_json(plan.Plan("S", "D", "", ())))
+    saved(tmp_path / "earlier/receipt.json", receipt.to_json(receipt.Receipt("D", written(1).entries)))
+    monkeypatch.setattr(kafka_migration_info.plan, "from_json", None)
+    monkeypatch.setattr(kafka_migration_info.receipt, "from_json", None)
+    assert look(receipt=str(tmp_path / "here/receipt.json"))["problems"] == []
+
+
 def test_whether_the_clusters_are_swapped_is_asked_once(look, tmp_path):
     (tmp_path / "here").mkdir()
     for name in ("back", "before"):
