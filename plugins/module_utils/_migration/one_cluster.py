@@ -61,13 +61,18 @@ def check_nothing_stays(
             ),
             kind=FailureKind.ONE_CLUSTER,
         )
+    _check_nothing_is_given_on(drafts, str(destination))
+
+
+def _check_nothing_is_given_on(drafts: t.Collection[Draft], cluster: str) -> None:
+    """Raise Refused where a selected group or topic is also what another one becomes."""
     selected = {draft.source_group for draft in drafts}
     topics = {draft.source_partition.topic for draft in drafts}
     given = [draft for draft in drafts if draft.group in selected and draft.partition.topic in topics]
     check_none_is_both(
         selected,
         {draft.group for draft in given if draft.group != draft.source_group},
-        str(destination),
+        cluster,
         "the group is selected, and it is the new name of a selected group, too",
         why="this run would write what it reads, and the next one would give it on to another group",
         remedy=ways(
@@ -82,7 +87,7 @@ def check_nothing_stays(
         group, topic = min((draft.group, draft.partition.topic) for draft in given)
         raise Refused(
             "the topic is selected, and it is the new name of a selected topic, too",
-            cluster=str(destination),
+            cluster=cluster,
             group=group,
             topic=topic,
             why="this run would write what it reads, and the next one would give it on to another topic",
