@@ -40,7 +40,7 @@ class KnownSince(t.NamedTuple):
             f"the brokers cannot {self.use}",
             cluster=cluster,
             group=group,
-            why=f"they do not offer {self._needed}",
+            why=f"they do not offer {self.needed}",
             remedy=remedy or self.without,
         )
 
@@ -49,7 +49,8 @@ class KnownSince(t.NamedTuple):
         return not_told_notes({cluster: [self]})[0]
 
     @property
-    def _needed(self) -> str:
+    def needed(self) -> str:
+        """It, with what is known to be there instead: a part of a sentence."""
         instead = ", nor any version of it" if self.found == -1 else f", but only {self.request} {self.found}"
         needed = f"{self.request} {self.version}, which Kafka has since {self.since}"
         return needed if self.found is None else needed + instead

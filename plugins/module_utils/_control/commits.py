@@ -15,7 +15,8 @@ from .._model.group_state import Commits, CommittedOffset
 from .._model.grouping import chunks
 from .._model.progress import first_names
 from .._model.records import TopicPartition
-from .admin_client import AdminClient, Request, exchange
+from .abilities import Ability
+from .admin_client import AdminClient, Request, exchange, missing_part
 from .attempts import DEADLINE_SECONDS, attempt
 from .coordinators import GROUPS_PER_REQUEST, find_coordinators, raise_for_groups
 from .reasons import ErrorCode, as_exception, error_name, passes
@@ -36,7 +37,7 @@ _EXPLAINED = {
     "OFFSET_METADATA_TOO_LARGE": "the metadata is longer than the broker's offset.metadata.max.bytes",
     "UNKNOWN_TOPIC_OR_PARTITION": "there is no such partition",
     "TOPIC_AUTHORIZATION_FAILED": "needs ACL TOPIC READ on {topic}",
-    "UNSUPPORTED_VERSION": "the group is at an older broker by now, which does not offer the request",
+    "UNSUPPORTED_VERSION": "the group's broker does not offer {needed}",
     "GROUP_AUTHORIZATION_FAILED": "needs ACL GROUP {operation} on {group}",
 }
 
@@ -70,9 +71,8 @@ def commit_offsets(
             codes[group].update(_codes(batch, answer))
         return codes
 
-    return _until_settled(
-        {group: list(commits) for group, commits in wanted.items()}, "READ", connection, send, deadline
-    )
+    partitions = {group: list(commits) for group, commits in wanted.items()}
+    return _until_settled(partitions, Ability.COMMITS, connection, send, deadline)
 
 
 def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[TopicPartition]]) -> dict[str, Errors]:
@@ -87,7 +87,8 @@ def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[T
         answers = exchange(client, requests, partly=True)
         return {group: _codes(wanted[group], answer) for group, answer in zip(coordinators, answers, strict=True)}
 
-    return _until_settled({group: list(each) for group, each in wanted.items()}, "DELETE", connection, send)
+    partitions = {group: list(each) for group, each in wanted.items()}
+    return _until_settled(partitions, Ability.REMOVE_OFFSETS, connection, send)
 
 
 def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str, str]:
@@ -98,7 +99,8 @@ def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str
         rows = [getattr(answer, "results", [answer])[0] for answer in exchange(client, requests, partly=True)]
         return {group: {_GROUP: _unless_gone(row.error_code)} for group, row in zip(coordinators, rows, strict=True)}
 
-    failed = _until_settled({group: [_GROUP] for group in sorted(set(groups))}, "DELETE", connection, send)
+    wanted = {group: [_GROUP] for group in sorted(set(groups))}
+    failed = _until_settled(wanted, Ability.REMOVE_GROUPS, connection, send)
     return {group: each[_GROUP] for group, each in failed.items() if each}
 
 
@@ -115,7 +117,7 @@ def _coordinated(
 
 def _until_settled(
     wanted: t.Mapping[str, t.Sequence[TopicPartition]],
-    operation: str,
+    ability: Ability,
     connection: Connection,
     send: t.Callable[[AdminClient, t.Mapping[str, int]], dict[str, Codes]],
     deadline: float = DEADLINE_SECONDS,
@@ -123,6 +125,7 @@ def _until_settled(
     """Send for the groups that are left until none of their errors is one that passes by itself, or time is up.
 
     send: for some groups, with the coordinator of each. What they are answered is kept when a later part has no answer.
+    Raises BrokerError where no group's broker has the ability, and so nothing was sent.
     """
     settled: dict[str, Errors] = {group: {} for group, partitions in wanted.items() if not partitions}
     sent = False
@@ -145,7 +148,7 @@ def _until_settled(
                 elif ErrorCode.UNSUPPORTED_VERSION in codes.values():
                     not_offered[group] = codes
                 else:
-                    settled[group] = _explained(group, codes, operation, group in before)
+                    settled[group] = _explained(group, codes, ability, group in before)
                 if group not in before and all(codes.values()):
                     unanswered.discard(group)  # nothing was done, or sent
 
@@ -159,8 +162,12 @@ def _until_settled(
             if known is not earlier:
                 once(client)
                 return
+            need = missing_part(client, ability)
+            if need and not before and all(group in not_offered for group in wanted if wanted[group]):
+                sent = False
+                raise need.refusal(str(connection))
             settled.update(
-                (group, _explained(group, each, operation, group in before)) for group, each in not_offered.items()
+                (group, _explained(group, each, ability, group in before)) for group, each in not_offered.items()
             )
         if passing:
             raise as_exception(next(iter(passing.values())), f"for {first_names(passing)}")
@@ -176,13 +183,16 @@ def _until_settled(
     return {group: settled[group] for group in wanted}
 
 
-def _explained(group: str, codes: Codes, operation: str, is_unknown: bool = False) -> Errors:
+def _explained(group: str, codes: Codes, ability: Ability, is_unknown: bool) -> Errors:
     """is_unknown: whether a try before this one had no answer, or one that was not about everything."""
+    operation = "READ" if ability is Ability.COMMITS else "DELETE"
     failed: Errors = {}
     for partition, code in codes.items():
         if code:
             name = error_name(code)
-            text = _EXPLAINED.get(name, "").format(topic=partition.topic, group=group, operation=operation)
+            text = _EXPLAINED.get(name, "").format(
+                topic=partition.topic, group=group, operation=operation, needed=ability.value.needed
+            )
             why = f"{name}: {text}" if text else name
             if is_unknown:
                 why = Unanswered(f"{why}; an earlier try without an answer may have done it")

@@ -6,6 +6,7 @@ import types
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode, KafkaFailure
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
@@ -22,14 +23,14 @@ def answer(codes):
 
 def test_a_partition_that_the_answer_leaves_out_is_not_taken_for_stored():
     codes = commits._codes(HERE, answer({0: 0, 1: 29}))
-    assert commits._explained("billing", codes, "READ") == {
+    assert commits._explained("billing", codes, Ability.COMMITS, is_unknown=False) == {
         HERE[1]: "TOPIC_AUTHORIZATION_FAILED: needs ACL TOPIC READ on orders",
         HERE[2]: "UNKNOWN",
     }
 
 
 def test_members_are_told_from_other_refusals():
-    refused = commits._explained("billing", {HERE[0]: 0, HERE[1]: 25, HERE[2]: 30}, "READ")
+    refused = commits._explained("billing", {HERE[0]: 0, HERE[1]: 25, HERE[2]: 30}, Ability.COMMITS, is_unknown=False)
     assert refused == {
         HERE[1]: "UNKNOWN_MEMBER_ID: the group has members",
         HERE[2]: "GROUP_AUTHORIZATION_FAILED: needs ACL GROUP READ on billing",
