@@ -9,12 +9,12 @@ import time
 import typing as t
 
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 
 from ..module_utils._model.background import without_collecting
 from ._given import role_options
 from ._hidden_summary import show_hidden
 from ._start_at_task import refuse_middle
+from ._unpacked import UnpackedActionModule
 
 _COLLECTION = "streamshift.kafka"
 # {module: {option: variable}}, where the variables of the roles are not called like the options.
@@ -37,7 +37,7 @@ IN_PHASE: dict[str, dict[str, str | None]] = {
 }
 
 
-class OptionNamesActionModule(ActionBase):
+class OptionNamesActionModule(UnpackedActionModule):
     """The action of every module of the collection. In other tasks than those of its roles, it only adds the seconds."""
 
     _supports_check_mode = True

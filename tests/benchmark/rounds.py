@@ -168,7 +168,7 @@ def _play(controller: ProgramController, its: Migration, **variables: t.Any) -> 
 
 
 def _nothing(controller: ProgramController) -> float:
-    """Seconds of a play of ten modules that are packed, started and imported, and refuse their options then."""
+    """Seconds of a play of ten modules that are started and imported, and refuse their options then."""
     names = ("group_offsets", "offset_translate", "offset_commit", "offset_verify", "group_readiness")
     tasks = [{f"streamshift.kafka.kafka_{name}": {}, "failed_when": False} for name in 2 * names]
     play = controller.directory / "nothing.json"
