@@ -32,18 +32,22 @@ except (ImportError, TypeError):
 
 _PROFILE = "legacy"  # of Ansible's modules, which says how values become JSON
 _COLLECTION = pathlib.Path(__file__).parents[2]
-# The packages of collections have no files of their own, and the package ansible of PyPI brings an ansible_collections.
+# A traceback shows the lines of this that call something: none of them may hold the parameters. Files of the working directory,
+# of the user's PYTHONPATH and of PyPI's package ansible may have the names of Ansible's and of the collection's.
 _SCRIPT = """\
 {shebang}
 import sys
 if not sys.flags.safe_path:
     del sys.path[0]
-sys.path.append({ansible!r})
+sys.path.insert(0, {ansible!r})
+import ansible
+del sys.path[0]
 packages = type(sys)("ansible_collections")
 packages.__path__ = [{collections!r}]
 sys.modules["ansible_collections"] = packages
 from ansible.module_utils._internal._ansiballz._loader import run_module
-run_module(json_params={params!r}, profile={profile!r}, module_fqn={module!r}, modlib_path="", extensions={{}})
+params = {params!r}
+run_module(json_params=params, profile={profile!r}, module_fqn={module!r}, modlib_path="", extensions={{}})
 """
 
 
@@ -55,7 +59,7 @@ class UnpackedActionModule(ActionBase):
     ) -> tuple[t.Any, str]:
         """What Ansible runs, and the path of the module that it tells of with -vvv."""
         path = _COLLECTION / "plugins" / "modules" / f"{module_name.rpartition('.')[2]}.py"
-        if module_name != self._task.action or not self._runs_as_ansible(task_vars):
+        if not path.is_file() or not self._runs_as_ansible(task_vars):
             packed: tuple[t.Any, str] = super()._configure_module(module_name, module_args, task_vars)
             return packed
         encoder = get_module_encoder(_PROFILE, Direction.CONTROLLER_TO_MODULE)
