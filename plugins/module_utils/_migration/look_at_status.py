@@ -77,7 +77,7 @@ def look_at_status(
     ]
     return MigrationStatus(
         migration_status.in_order(statuses),
-        grown_topics(source, _ends(before), _ends(now)),
+        grown_topics(source, _written(directories, before), _ends(now)),
         [*notes, *recreated, *unknown],
         knows_source=silent is None,
     )
@@ -98,6 +98,13 @@ def _logs(connection: Connection, partitions: t.Collection[TopicPartition]) -> _
 
 def _ends(logs: _Logs) -> Ends:
     return {partition: end for partition, (_start, end) in logs.items()}
+
+
+def _written(directories: t.Sequence[DirectoryFiles], logs: _Logs) -> Ends:
+    """The ends of the logs that producers at the source write, as far as plans tell copies of the destination's own topics."""
+    plans = [files.plan for files in directories if files.plan is not None]
+    own = {at.topic for at in logs if any(plan.is_own_copy(at.topic) for plan in plans)}
+    return {at: end for at, end in _ends(logs).items() if at.topic not in own}
 
 
 def _check_clusters(

@@ -11,7 +11,9 @@ from .._control.producers import Writer
 from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.grouping import values_by_key
+from .._model.plan import Plan
 from .._model.progress import counted, first_of
+from .._model.receipt import Key
 from .._model.records import TopicPartition
 
 _RECENT = 60_000  # milliseconds before the last record: who has not written since then may have stopped long ago
@@ -47,6 +49,20 @@ class StillWritten(t.NamedTuple):
 def writer_names(writers: t.Iterable[Writer]) -> str:
     """The first of these producers, by transactional id or else by number."""
     return first_of([writer.transactional_id or f"producer id {writer.producer_id}" for writer in writers])
+
+
+def written_partitions(plan: Plan, keys: t.Collection[Key] | None = None) -> set[TopicPartition]:
+    """The partitions of the source that these entries' offsets rest on, None for those of all, and that its producers write.
+
+    Copies of the destination's own topics grow as long as producers write at the destination, as they should.
+    """
+    return {
+        at.partition
+        for entry in plan.entries
+        if entry.offset is not None and (keys is None or entry.key in keys)
+        for at in entry.source
+        if not plan.is_own_copy(at.partition.topic)
+    }
 
 
 def grown_topics(connection: Connection, before: Ends, now: Ends) -> list[StillWritten]:

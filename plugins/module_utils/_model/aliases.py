@@ -74,10 +74,13 @@ class Aliases:
         if name in {"", "*", "User:*"}:
             return name
         if name not in self._names:
-            self._names[name] = ".".join(map(self._part, name.split(".")))
+            self._names[name] = self._parts(name)
             if re.search(r"\s", name) or _AROUND.fullmatch(name)[2] != name:  # type: ignore[index]
                 self._with_spaces.update(dict.fromkeys((name, visible(name), visible(name.translate(BLANKS))), name))
         return self._names[name]
+
+    def _parts(self, name: str) -> str:
+        return ".".join(map(self._part, name.split(".")))
 
     def _part(self, part: str) -> str:
         """A digest stays one, of the same length, so that the files with aliases are files that can be read."""
@@ -146,6 +149,8 @@ class Aliases:
             if learns and member == "left_out":
                 self._left_out(value)
             return value if learns else self.text(value)
+        if member == "own_prefix":  # taken for a name, it would be replaced within the names that begin with it
+            return self._names.setdefault(value, self._parts(value))
         return self.name(value)
 
     def to_json(self) -> str:

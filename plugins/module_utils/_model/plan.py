@@ -210,7 +210,7 @@ class Plan:
 
     match_on: the parts of records that the user names. left_out_names: of a plan that was made from no snapshot, as there.
     lines: how many entries each group had when the plan was made, but for partitions that it has never used; empty in plans of
-    earlier releases.
+    earlier releases. own_prefix: see is_own_copy(); empty in those, too.
     """
 
     source_id: t.Annotated[str, At("source", "cluster_id")]
@@ -221,6 +221,7 @@ class Plan:
     destination_traits: t.Annotated[Traits, Among("destination")] = NO_TRAITS
     match_on: t.Annotated[tuple[str, ...], _PARTS, RARE] = ()
     left_out_names: t.Annotated[tuple[str, ...], RARE] = ()
+    own_prefix: t.Annotated[str, RARE] = ""
     lines: t.Annotated[t.Mapping[str, int], LATER] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
@@ -247,6 +248,10 @@ class Plan:
             for name, topic_id in self.source_traits.topic_ids.items()
             if topic_id is not None and known.get(name) == topic_id
         }
+
+    def is_own_copy(self, topic: str) -> bool:
+        """As Mapping.is_own() of the mapping that the plan was made with: such a topic is written at the destination."""
+        return bool(self.own_prefix) and topic.startswith(self.own_prefix)
 
     def names(self) -> set[str]:
         """The groups and topics that it knows, by their names at the source; where an entry has none, by its own."""

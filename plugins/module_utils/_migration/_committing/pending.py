@@ -16,6 +16,7 @@ from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnBlocked
 from ..._model.receipt import Receipt
 from ..._model.verdicts import Verdict
+from ..still_written import written_partitions
 from . import conflicts, writing
 from .entry_decision import Ground, entries_to_write
 from .outcome import CommitOptions
@@ -34,11 +35,10 @@ def look_before_commit(
 
     known: of planned_groups(), where they were read just now.
     """
-    partitions = {at.partition for entry in plan.entries if entry.offset is not None for at in entry.source}
     try:
         readings, ends = at_once(
             lambda: planned_groups(plan, destination) if known is None else known,
-            lambda: positions.log_ends(source, partitions),
+            lambda: positions.log_ends(source, written_partitions(plan)),
         )
     except MigrationError:
         return None

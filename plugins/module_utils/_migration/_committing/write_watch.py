@@ -21,8 +21,7 @@ from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnStillWritten
 from ..._model.receipt import Key
-from ..._model.records import TopicPartition
-from ..still_written import Ends, StillWritten, grown_topics
+from ..still_written import Ends, StillWritten, grown_topics, written_partitions
 
 
 class WriteWatch:
@@ -42,7 +41,7 @@ class WriteWatch:
 
     def begin(self, earlier: EarlierLook = NOT_LOOKED) -> None:
         """Take the first reading, unless that is an earlier one of the same run."""
-        partitions = self._partitions(None)
+        partitions = written_partitions(self._plan)
         known = {at: end for at in partitions if (end := earlier.end_of(at)) is not None}
         goes_on = earlier.is_recent and len(known) == len(partitions) and self._policy is not None
         self._ends = known if goes_on and self._policy == OnStillWritten.NOTE else self._read(None)
@@ -52,13 +51,13 @@ class WriteWatch:
 
     def look(self, keys: t.Collection[Key]) -> None:
         """Take the second one, of the partitions that these entries rest on. before() asks no cluster then."""
-        if self._ends and self._partitions(keys):
+        if self._ends and written_partitions(self._plan, keys):
             time.sleep(max(0.0, self._second - time.monotonic()))
         self._last = self._grown(keys)
 
     def before(self, keys: t.Collection[Key]) -> list[Note]:
         """A note of what had grown at the second reading. keys: those that look() was called with, or some of them."""
-        partitions = self._partitions(keys)
+        partitions = written_partitions(self._plan, keys)
         grown = [written for written in self._last if written.topic in {at.topic for at in partitions}]
         self._ends = {at: end for at, end in self._ends.items() if at in partitions}
         self.seen |= {written.topic: written for written in grown}
@@ -94,15 +93,7 @@ class WriteWatch:
         """The ends of the logs that these entries rest on, None for those of the whole plan."""
         if self._source is None or self._policy is None:
             return {}
-        return positions.log_ends(self._source, self._partitions(keys))
-
-    def _partitions(self, keys: t.Collection[Key] | None) -> set[TopicPartition]:
-        return {
-            at.partition
-            for entry in self._plan.entries
-            if entry.offset is not None and (keys is None or entry.key in keys)
-            for at in entry.source
-        }
+        return positions.log_ends(self._source, written_partitions(self._plan, keys))
 
 
 def _notes(what: str, grown: t.Sequence[StillWritten]) -> list[Note]:

@@ -90,7 +90,15 @@ def translate(
     if options.mirror is not None and wanted and not counts:
         raise no_copies(wanted, destination, mapping)
     destination_traits = at_destination.traits.with_counts(counts)
-    begun = Plan(*cluster_ids, snapshot.digest(), (), at_source.traits, destination_traits, options.match_on.parts)
+    begun = Plan(
+        *cluster_ids,
+        snapshot.digest(),
+        (),
+        at_source.traits,
+        destination_traits,
+        options.match_on.parts,
+        own_prefix=mapping.prefixes.of_destination,
+    )
     # Topics and the edges of logs decide what they can, the strategy what is left.
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
     by_topics = {draft.key: drafts.without_records(draft, source_counts, counts, mapping) for draft in together}

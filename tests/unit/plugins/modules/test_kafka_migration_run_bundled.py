@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     snapshot,
     status,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 
 ROOT = Path(__file__).parents[4]
@@ -201,6 +202,20 @@ def test_a_prefix_of_a_replication_policy_stays_recognizable(bundle, home):
     _result, files = bundle()
     entry = plan.from_json(files["plan.json"], "").entries[1]
     assert entry.partition.topic.partition(".")[2] == entry.source[0].partition.topic
+
+
+def test_messages_name_topics_as_the_plan_does_if_their_names_begin_with_the_own_prefix(bundle, home):
+    made = plan.from_json((home / "plan.json").read_text(), "")
+    (entry, *others) = made.entries
+    of_own = entry.source[0]._replace(partition=TopicPartition("cloud.orders", 0))
+    entry = dataclasses.replace(entry, source=(of_own,), detail="wait for cloud.orders")
+    both_ways = dataclasses.replace(made, entries=(entry, *others), own_prefix="cloud.")
+    (home / "plan.json").write_text(plan.to_json(both_ways))
+    _result, files = bundle()
+    shown = plan.from_json(files["plan.json"], "")
+    entry = shown.entries[0]
+    assert shown.is_own_copy(entry.source[0].partition.topic) and shown.own_prefix != "cloud."
+    assert entry.detail == f"wait for {entry.source[0].partition.topic}"
 
 
 def test_of_a_damaged_file_the_bundle_has_what_is_whole(bundle, home):

@@ -6,13 +6,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.abiliti
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicSettings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_status as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import still_written
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import DirectoryFiles
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from tests.support.listed_clusters import DESTINATION, SOURCE
 
 AT = TopicPartition("orders", 0)
@@ -25,6 +28,7 @@ def look(monkeypatch):
     """``look(*directories)``: every group is at offset 5 on both clusters.
 
     look.topics: those that the source has. look.not_offered: what its brokers cannot do. look.topic_id: of the topic orders.
+    look.more: by how many offsets the logs grow between two readings.
     """
 
     def read(_connection, names, stable):
@@ -32,13 +36,15 @@ def look(monkeypatch):
 
     def bounds(connection, partitions, _deadline):
         known = [each for each in partitions if connection is DESTINATION or each.topic in look.topics]
-        return "id", dict.fromkeys(known, Bounds(0, 9, 9))
+        look.end += look.more
+        return "id", dict.fromkeys(known, Bounds(0, look.end, look.end))
 
     def look(*directories):
         return use_case.look_at_status(directories, SOURCE, DESTINATION, 0)
 
     look.topics = {"orders"}
     look.not_offered = []
+    look.end, look.more = 9, 0
     look.topic_id = "first"
     ids = {SOURCE.name: "S", DESTINATION.name: "D"}
     monkeypatch.setattr(
@@ -88,6 +94,20 @@ def test_nobody_knows_until_when_a_rollback_is_possible_where_each_offset_expire
     (note,) = found.notes
     assert note.kind is NoteKind.NOT_TOLD and "OffsetCommit 5, since Kafka 2.1" in note.text
     assert look().notes == []  # no group is committed
+
+
+@pytest.mark.parametrize(("own_prefix", "grown"), [("", ["clicks", "cloud.orders"]), ("cloud.", ["clicks"])])
+def test_topics_that_producers_still_write_at_the_source_are_told(look, monkeypatch, own_prefix, grown):
+    monkeypatch.setattr(still_written.producers, "last_writers", lambda _connection, _partitions: {})
+    look.topics, look.more = {"clicks", "cloud.orders"}, 1
+    at_source = [SourcePosition("billing", TopicPartition(name, 0), 5) for name in sorted(look.topics)]
+    copies = [TopicPartition(name, 0) for name in ("onprem.clicks", "orders")]
+    entries = tuple(
+        PlanEntry("billing", at, 5, Verdict.SAFE, (its,)) for at, its in zip(copies, at_source, strict=True)
+    )
+    plan = Plan("S", "D", "digest", entries, own_prefix=own_prefix)
+    found = look(DirectoryFiles("m", plan, None, None))
+    assert [written.topic for written in found.still_written] == grown
 
 
 def test_a_topic_that_was_created_again_is_named(look):

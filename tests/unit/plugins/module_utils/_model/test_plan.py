@@ -77,7 +77,9 @@ def rewritten(row: int = 0, **members: object) -> str:
 
 
 def test_everything_comes_back():
-    assert from_json(to_json(PLAN), "plan.json") == PLAN
+    both_ways = dataclasses.replace(PLAN, own_prefix="cloud.")
+    for plan in (PLAN, both_ways):
+        assert from_json(to_json(plan), "plan.json") == plan
 
 
 def test_entries_are_sorted_and_have_a_line_each():

@@ -31,7 +31,7 @@ KEYS = [entry.key for entry in ENTRIES]
 def watch(monkeypatch):
     """``watch(policy, *readings)``: a watch of logs with these ends, a list for each reading."""
 
-    def make(policy, *readings, source=SOURCE, idle_wait=0, earlier=NOT_LOOKED):
+    def make(policy, *readings, source=SOURCE, idle_wait=0, earlier=NOT_LOOKED, own_prefix=""):
         left = list(readings)
 
         def bounds(_connection, partitions):
@@ -51,7 +51,8 @@ def watch(monkeypatch):
                 if at.topic == "orders"
             },
         )
-        made = WriteWatch(source, Plan("S", "D", "digest", ENTRIES), policy, idle_wait)
+        plan = Plan("S", "D", "digest", ENTRIES, own_prefix=own_prefix)
+        made = WriteWatch(source, plan, policy, idle_wait)
         made.begin(earlier)
         return made
 
@@ -78,6 +79,14 @@ def test_a_note_for_each_topic_that_has_grown(watch):
 def test_only_topics_of_what_is_written_count(watch):
     assert before(watch(OnStillWritten.NOTE, [5, 5, 5], [5, 5, 9]), KEYS[:2]) == []
     assert before(watch(OnStillWritten.NOTE, [5, 5, 5]), []) == []
+
+
+def test_copies_of_the_destinations_own_topics_grow_by_its_own_producers(watch):
+    """As where MirrorMaker 2 copies in both directions."""
+    watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 9], [5, 5, 11], own_prefix="cli")
+    assert (before(watched, KEYS), watched.after(KEYS), watched.seen) == ([], [], {})
+    with pytest.raises(Refused, match="producers still write at the source: orders: 1 record"):
+        before(watch(OnStillWritten.FAIL, [5, 5, 5], [6, 5, 9], own_prefix="cli"), KEYS)
 
 
 @pytest.mark.parametrize(("keys", "passed", "slept"), [(KEYS, 0, [5]), (KEYS, 3, [2]), (KEYS, 9, [0]), ([], 0, [])])

@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
@@ -125,6 +125,13 @@ def test_a_plan_expects_what_stands_at_the_destination(world):
     assert planned().entries[0].expected is None
     world.committed = CommittedOffset(3)
     assert planned().entries[0].expected == CommittedOffset(3)
+
+
+def test_a_plan_tells_which_source_topics_are_copies_of_the_destinations_own(world):
+    both_ways = Mapping(prefixes=Prefixes("onprem.", "cloud.", "."))
+    made = translate(snapshot(7), SOURCE, DESTINATION, both_ways, IDENTICAL).plan
+    assert [made.is_own_copy(topic) for topic in ("cloud.orders", "orders")] == [True, False]
+    assert not planned().is_own_copy("cloud.orders")
 
 
 def test_an_uncommitted_partition_where_the_destination_has_a_commit_is_told(world):
