@@ -199,7 +199,7 @@ options:
         a replication tool copies them.
       - V(note) returns a note, and C(still_written) in the result.
       - V(fail) writes nothing at all, and fails. What is seen only after the last write is a note.
-      - If it is not set, the module does not look.
+      - If it is not set, the module does not look. Without O(source), and with O(state=rolled_back), it is an error.
     type: str
     choices: [note, fail]
   idle_wait:
@@ -385,9 +385,10 @@ from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import own_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
 from ..module_utils._model import offset_formats, plan, receipt, removed, snapshot
-from ..module_utils._model.errors import WRITTEN, InvalidFile, MigrationError
+from ..module_utils._model.errors import WRITTEN, InvalidFile, InvalidInput, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
+from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
@@ -439,8 +440,18 @@ def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:
 
 
 def _check_rollback(params: dict[str, t.Any]) -> None:
-    options.check_unused(params, "a rollback rests on the receipt alone", "plan_digest", "snapshot", "report")
+    idle = "plan_digest", "snapshot", "report", "on_still_written"
+    options.check_unused(params, "a rollback rests on the receipt alone", *idle)
     files.check_rollback_file(params["receipt"], "receipt")
+
+
+def _check_source(params: dict[str, t.Any]) -> None:
+    if params["on_still_written"] and params["source"] is None and params["state"] == "committed":
+        raise InvalidInput(
+            f"{option_name('on_still_written')} has no meaning without {option_name('source')}",
+            why="the module looks there for producers",
+            remedy=f"set {option_name('source')}, or leave {option_name('on_still_written')} out",
+        )
 
 
 def _done(module: Module) -> dict[str, t.Any]:
@@ -449,6 +460,7 @@ def _done(module: Module) -> dict[str, t.Any]:
     options.check_all(
         params,
         lambda: options.rollback_selection(params),
+        lambda: _check_source(params),
         lambda: _check_rollback(params) if params["state"] == "rolled_back" else files.check_writable(path),
     )
     selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")

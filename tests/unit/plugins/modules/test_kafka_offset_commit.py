@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.commit_results import commit_result
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit
-from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, entry, plan_of, saved, warned, written
+from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned, written
 
 KEY = "billing", ORDERS
 OUTCOME = CommitOutcome(
@@ -267,12 +267,21 @@ def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_mod
     assert (its_receipt.read_text() == before) is not (begun is True)
 
 
-@pytest.mark.parametrize("option", ["plan_digest", "snapshot", "report"])
-def test_a_rollback_refuses_what_it_would_ignore(commit, tmp_path, option):
+@pytest.mark.parametrize(
+    ("option", "value"), [("plan_digest", "x"), ("snapshot", "x"), ("report", "x"), ("on_still_written", "fail")]
+)
+def test_a_rollback_refuses_what_it_would_ignore(commit, tmp_path, option, value):
     saved(tmp_path / "r.json", receipt.to_json(written(3)))
-    result = commit(state="rolled_back", everything=True, **{option: "x"})
+    result = commit(state="rolled_back", everything=True, **{option: value})
     assert f"{option} has no meaning with state rolled_back: a rollback rests on the receipt alone" in result["msg"]
     assert not hasattr(commit, "asked")
+
+
+def test_nobody_looks_for_producers_without_the_source(commit):
+    result = commit(on_still_written="fail")
+    assert "on_still_written has no meaning without source: the module looks there for producers" in result["msg"]
+    assert not hasattr(commit, "asked")
+    assert commit(on_still_written="fail", source=SOURCE)["changed"]
 
 
 def test_a_rollback_without_its_directory_is_told_once(commit, tmp_path):
