@@ -26,7 +26,7 @@ SECONDS = 10.0  # for an answer
 PATIENCE = 10.0  # seconds, for an endpoint that is busy
 LARGEST_ANSWER = 1 << 20  # bytes
 _FORM = "application/x-www-form-urlencoded"
-_UNTOLD_LIFETIME = 300  # seconds
+_UNTOLD_LIFETIME = 300.0  # seconds
 _LONGEST_LIFETIME = 1 << 31
 
 
@@ -48,14 +48,15 @@ class TokenSource:
             return self._token, self._expires - time.monotonic()
 
     def token_or_last(self) -> tuple[str, float]:
-        """As token(), but the last token where no new one can be had: good for a second, although a broker refuses it.
+        """As token(), but the last token where no new one can be had, and good for a second although a broker may refuse it.
 
-        librdkafka keeps no error of its callback, and waits for another token, or fails with a SystemError. A login that the
-        broker refuses it tells at once; whoever tells a user asks token() for the reason.
+        librdkafka takes no expired token, and keeps no error of its callback: it waits for another token, or fails with a
+        SystemError. A login that the broker refuses it tells at once; whoever tells a user asks token() for the reason.
         """
+        token, seconds = self._token, 0.0
         with contextlib.suppress(MigrationError):
-            return self.token()
-        return self._token, 1.0
+            token, seconds = self.token()
+        return token, max(1.0, seconds)
 
     @property
     def extensions(self) -> dict[str, str]:
@@ -153,13 +154,15 @@ def _token(granted: dict[str, t.Any]) -> str:
 
 
 def _lifetime(granted: dict[str, t.Any]) -> float:
-    """Seconds; RFC 6749 lets an endpoint leave them out, and some write them as text."""
-    seconds = granted.get("expires_in", _UNTOLD_LIFETIME)
-    if isinstance(seconds, str) and re.fullmatch("[0-9]{1,10}", seconds):
+    """Seconds; RFC 6749 lets an endpoint leave them out. Some write them as text, and some 0 or less where they do not know."""
+    seconds = granted.get("expires_in")
+    if isinstance(seconds, str) and re.fullmatch("-?[0-9]{1,10}", seconds):
         seconds = int(seconds)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < _LONGEST_LIFETIME:
+    if seconds is None:
+        return _UNTOLD_LIFETIME
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not -math.inf < seconds < _LONGEST_LIFETIME:
         raise ValueError("its answer has an expires_in that is no number of seconds")
-    return float(seconds)
+    return float(seconds) if seconds > 0 else _UNTOLD_LIFETIME
 
 
 def _endpoint(connection: Connection, login: tuple[str, str]) -> Endpoint:

@@ -47,6 +47,25 @@ def test_a_token_that_expires_soon_is_renewed():
 
 
 @pytest.mark.parametrize(
+    "told", ["", ', "expires_in": null', *(f', "expires_in": {text}' for text in ("0", "-1", '"0"'))]
+)
+def test_a_token_of_which_no_lifetime_is_told_is_good_for_a_while(told):
+    with granting(b'{"access_token": "t0ken"%s}' % told.encode()) as endpoint:
+        assert 290 < token_source(client_of(endpoint)).token()[1] <= 300
+    assert len(endpoint.asked) == 1
+
+
+@pytest.mark.parametrize("seconds", [0.25, 10])
+def test_librdkafka_gets_no_token_that_has_expired_when_it_looks(seconds):
+    with granting(b'{"access_token": "t0ken", "expires_in": %g}' % seconds) as endpoint:
+        source = token_source(client_of(endpoint))
+        assert source.token()[1] <= seconds
+        token, left = source.token_or_last()
+    assert token == "t0ken" and left == pytest.approx(max(1, seconds), abs=0.5)
+    assert source.token_or_last() == ("t0ken", 1.0)  # the endpoint is gone
+
+
+@pytest.mark.parametrize(
     ("status", "answer", "why"),
     [
         (401, b'{"error": "invalid_client"}', "Unauthorized"),
