@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import os
 import sys
 import traceback
@@ -84,8 +85,8 @@ class Module(AnsibleModule):
         # message as it was.
         result.pop("exception", None)
         exc = sys.exception()
-        trace = self._masked("".join(traceback.format_exception(exc) if exc else traceback.format_stack()))
-        super().fail_json(msg, exception=trace, **self._with_invocation(for_people(result)))
+        trace = traceback.format_exception(exc) if exc else _own_stack()
+        super().fail_json(msg, exception=self._masked("".join(trace)), **self._with_invocation(for_people(result)))
 
     def _masked(self, text: str) -> str:
         """Without what shown() does not show of the options."""
@@ -126,6 +127,12 @@ class Module(AnsibleModule):
             super()._log_invocation()  # type: ignore[no-untyped-call]
         finally:
             self.params = params
+
+
+def _own_stack() -> list[str]:
+    """The stack from the module's own first line on: what starts a module may have all of its options in a line."""
+    own = "/streamshift/kafka/plugins/"
+    return traceback.format_list(itertools.dropwhile(lambda frame: own not in frame[0], traceback.extract_stack()))
 
 
 def missing_libraries() -> list[str]:

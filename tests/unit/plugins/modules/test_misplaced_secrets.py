@@ -130,6 +130,7 @@ def test_no_traceback_shows_what_is_misplaced(run_module, tmp_path, name, monkey
     monkeypatch.setattr(_traceback, "_is_traceback_enabled", lambda _event: True)
     result = run_module(kafka_group_offsets, cluster=CASES[name][0], groups=["g"], snapshot=str(tmp_path / "s.json"))
     assert "kafka_group_offsets.py" in result["exception"]
+    assert __file__ not in result["exception"], "what starts a module may have all of its options in a line"
     assert SECRET not in json.dumps(result).upper().replace("TOPSECRET-CLIENT", "")
 
 
