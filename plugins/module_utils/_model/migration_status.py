@@ -55,7 +55,13 @@ NEXT = {
     GroupState.RETURNED: f"start the consumers at the source, or run {_MIGRATE}",
     GroupState.AT_DESTINATION: "nothing to do; to go back, run streamshift.kafka.return_groups",
 }
-
+# The same for a group of which partitions are left out. Consumers would start on these by auto.offset.reset.
+_OF_LEFT_OUT = {
+    GroupState.NOT_STARTED: "do not start the consumers at the destination, because partitions are left out: remove the cause, "
+    f"and run {_MIGRATE} again, or run streamshift.kafka.rollback",
+    GroupState.AT_DESTINATION: "look at the partitions that are left out; to set them, stop the consumers at the destination, "
+    f"and run {_MIGRATE} again; to go back, run streamshift.kafka.return_groups",
+}
 
 _CAUSES = "plan.json, report.json and the report"
 _STOP = "stop the consumers at the destination first; then "
@@ -189,7 +195,8 @@ class GroupStatus(t.NamedTuple):
             return _BLOCKED
         is_undone = self.state in (GroupState.ROLLED_BACK, GroupState.RETURNED)
         is_lost = self.is_gone_at_source and self.state in (GroupState.ROLLED_BACK, GroupState.NOT_STARTED)
-        return _STOP * (is_undone and self.in_use_at_destination) + NEXT[self.state] + _RESTORE * is_lost
+        step = (self.left_out and _OF_LEFT_OUT.get(self.state)) or NEXT[self.state]
+        return _STOP * (is_undone and self.in_use_at_destination) + step + _RESTORE * is_lost
 
     def row(self) -> dict[str, t.Any]:
         """The group as the module returns it, and as the status file has it."""

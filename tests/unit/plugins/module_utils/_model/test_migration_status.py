@@ -336,6 +336,20 @@ def test_partitions_that_are_left_out_are_counted_and_told(lines, now, left):
     )
 
 
+def test_nobody_is_told_to_start_consumers_of_a_group_of_which_partitions_are_left_out():
+    other = SourcePosition("billing", OLD._replace(partition=1), 7)
+    blocked = PlanEntry("billing-new", NEW._replace(partition=1), None, Verdict.BLOCKED, (other,))
+    plan = dataclasses.replace(PLAN, entries=(*PLAN.entries, blocked))
+    its = look(line(), plan=plan)
+    assert "do not start the consumers" in its.next and "rollback" in its.next and its.state is GroupState.NOT_STARTED
+    its = look(line(), plan=plan, used_new=True)
+    assert its.state is GroupState.AT_DESTINATION and "nothing to do" not in its.next and "left out" in its.next
+    # To migrate the group again, or to cut it over, plans it anew.
+    for now in ({"used_old": True}, {"synced": ["billing-new"]}, {"new": 39}):
+        its = look(line(), plan=plan, **now)
+        assert its.next == NEXT[its.state]
+
+
 def test_what_a_stopped_run_has_not_written_is_neither_gone_nor_committed_and_has_no_deadlines():
     run = OpenRun("/here", "process 7 on box", True)
     its = look(begun(), new=None, open_run=run)
