@@ -117,7 +117,10 @@ def _check_clusters(
     noted: tuple[list[tuple[str, ClusterIdentity]], list[tuple[str, ClusterIdentity]]] = ([], [])
     for directory_files in directories:
         if directory_files.plan is not None:
-            noted[0].append((f"plan in {directory_files.directory}", directory_files.plan.source_identity))
+            if (
+                directory_files.plan.source_id
+            ):  # not of one that was made from checkpoints, when nobody could ask the source
+                noted[0].append((f"plan in {directory_files.directory}", directory_files.plan.source_identity))
             noted[1].append((f"plan in {directory_files.directory}", directory_files.plan.destination_identity))
         if directory_files.receipt is not None:
             noted[1].append((f"receipt in {directory_files.directory}", directory_files.receipt.identity))

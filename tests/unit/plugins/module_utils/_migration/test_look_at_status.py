@@ -120,3 +120,13 @@ def test_a_topic_that_was_created_again_is_named(look):
 def test_files_of_another_cluster_are_refused(look):
     with pytest.raises(Refused, match="the receipt in there was made for another cluster"):
         look(directory("here", MIDNIGHT), directory("there", MIDNIGHT, cluster="E"))
+
+
+@pytest.mark.parametrize(("noted", "is_refused"), [("S", False), ("", False), ("T", True)])
+def test_a_plan_that_was_made_without_the_source_is_of_whatever_source_answers_again(look, noted, is_refused):
+    files = directory("here", MIDNIGHT)._replace(plan=Plan(noted, "D", "digest", ()))
+    if is_refused:
+        with pytest.raises(Refused, match="the plan in here was made for another cluster"):
+            look(files)
+    else:
+        assert [its.files.group for its in look(files).groups] == ["g0"]
