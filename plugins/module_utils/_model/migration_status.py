@@ -62,6 +62,13 @@ _OF_LEFT_OUT = {
     GroupState.AT_DESTINATION: "look at the partitions that are left out; to set them, stop the consumers at the destination, "
     f"and run {_MIGRATE} again; to go back, run streamshift.kafka.return_groups",
 }
+# The same for a group that the last run has failed to read back. Then nobody knows whether records would be skipped.
+_OF_UNCONFIRMED = {
+    GroupState.NOT_STARTED: "do not start the consumers at the destination, because the run that committed their offsets has "
+    "failed as it read them back: run it again, which says what is wrong, or run streamshift.kafka.rollback",
+    GroupState.AT_DESTINATION: "the run that committed the offsets has failed as it read them back: to see what is wrong, "
+    "stop the consumers at the destination, and run it again; to go back, run streamshift.kafka.return_groups",
+}
 
 _CAUSES = "plan.json, report.json and the report"
 _STOP = "stop the consumers at the destination first; then "
@@ -83,12 +90,22 @@ class GroupRun(t.NamedTuple):
     is_whole: bool
 
 
+class DirectoryRuns(t.NamedTuple):
+    """What the runs of a directory have done, by group. carried_out: the last one that has migrated each.
+
+    unconfirmed: the groups that a later run has failed to read back after it had committed them.
+    """
+
+    carried_out: t.Mapping[str, GroupRun] = {}
+    unconfirmed: frozenset[str] = frozenset()
+
+
 class DirectoryFiles(t.NamedTuple):
     """The files in one directory. receipt: also with what runs have found as it had to be. returned: that of the return.
 
     synced: when the last round of each of the destination's groups ended that was not cut over since, as Unix time. objected:
-    what has failed verification, of the plan. open_run: one that has not ended. migrated: the last run that has migrated each
-    group, by name. earlier: what earlier plans have of groups that this one lacks, and of what is written, newest first.
+    what has failed verification, of the plan. open_run: one that has not ended. earlier: what earlier plans have of groups that
+    this one lacks, and of what is written, newest first.
     """
 
     directory: str
@@ -98,7 +115,7 @@ class DirectoryFiles(t.NamedTuple):
     synced: t.Mapping[str, float] = {}
     objected: frozenset[Key] = frozenset()
     open_run: OpenRun | None = None
-    migrated: t.Mapping[str, GroupRun] = {}
+    runs: DirectoryRuns = DirectoryRuns()
     earlier: tuple[PlanEntry, ...] = ()
 
 
@@ -110,6 +127,7 @@ class GroupFiles(t.NamedTuple):
     last plan, None if unknown. consumed: the partitions of the plan on which the group has committed offsets at the source.
     blocked: those of them that the plan blocks or that have failed verification, and that no earlier run has written, or that
     the run of this plan has left out. migrated: when the last run ended that has migrated all of it, as Unix time; else 0.
+    is_unconfirmed: the run that has committed it last has failed as it read that back.
     is_replanned: its last plan was not carried out, and has another offset than is written, or none, and nobody knows what that
     rests on.
     """
@@ -127,6 +145,7 @@ class GroupFiles(t.NamedTuple):
     open_run: OpenRun | None = None
     migrated: float = 0.0
     is_replanned: bool = False
+    is_unconfirmed: bool = False
 
     @property
     def source_groups(self) -> list[str]:
@@ -195,7 +214,8 @@ class GroupStatus(t.NamedTuple):
             return _BLOCKED
         is_undone = self.state in (GroupState.ROLLED_BACK, GroupState.RETURNED)
         is_lost = self.is_gone_at_source and self.state in (GroupState.ROLLED_BACK, GroupState.NOT_STARTED)
-        step = (self.left_out and _OF_LEFT_OUT.get(self.state)) or NEXT[self.state]
+        left_out = (self.left_out and _OF_LEFT_OUT.get(self.state)) or NEXT[self.state]
+        step = (files.is_unconfirmed and _OF_UNCONFIRMED.get(self.state)) or left_out
         return _STOP * (is_undone and self.in_use_at_destination) + step + _RESTORE * is_lost
 
     def row(self) -> dict[str, t.Any]:
@@ -265,7 +285,7 @@ def _group_files(
     for at in (at for entry in (last | rests_on).values() for at in entry.source):
         known = source.get((at.group, at.partition))
         source[at.group, at.partition] = at.offset if known is None or at.offset is None else min(known, at.offset)
-    done, run = files.migrated.get(group), files.open_run
+    done, run = files.runs.carried_out.get(group), files.open_run
     is_carried_out = done is not None and all(last.get(entry.partition) == entry for entry in done.entries)
     migrated = done.ended if done is not None and done.is_whole and any(map(_rests_on_offset, done.entries)) else 0.0
     consumed = [entry for entry in planned if _rests_on_offset(entry)]
@@ -288,6 +308,7 @@ def _group_files(
         run if run is not None and run.concerns(bool(planned)) else None,
         migrated,
         is_replanned,
+        group in files.runs.unconfirmed,
     )
 
 

@@ -68,6 +68,11 @@ class RunRecord:
     refused: t.Annotated[bool, LATER] = False
 
     @property
+    def is_unconfirmed(self) -> bool:
+        """Has it failed as it read back what it had committed?"""
+        return self.failure is not None and self.failure.step == "read back"
+
+    @property
     def groups_left_out(self) -> int:
         """How many groups it has left out, or left an offset of them alone."""
         return sum(self.left_out.get(kind, 0) for kind in _GROUPS_LEFT_OUT)

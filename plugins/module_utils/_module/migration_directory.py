@@ -19,7 +19,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.faults import raise_any
 from .._model.group_state import same_commit
 from .._model.lease import OpenRun
-from .._model.migration_status import DirectoryFiles, GroupRun
+from .._model.migration_status import DirectoryFiles, DirectoryRuns, GroupRun
 from .._model.notes import Note
 from .._model.option_names import option_name
 from .._model.selection import Selection
@@ -61,12 +61,12 @@ def read_directory(directory: str) -> DirectoryFiles:
 
 
 class _Known(t.NamedTuple):
-    """What a directory, or that of a return in it, has. synced: see _synced(). runs: see _carried_out()."""
+    """What a directory, or that of a return in it, has. synced: see _synced(). runs: see _runs()."""
 
     plan: plan.Plan | None
     receipt: receipt.Receipt | None
     synced: dict[str, float]
-    runs: dict[str, GroupRun]
+    runs: DirectoryRuns
 
 
 def _known(home: str, phases: t.Container[str]) -> _Known:
@@ -77,14 +77,16 @@ def _known(home: str, phases: t.Container[str]) -> _Known:
     last = files.parsed_or_none(os.path.join(home, "status.json"), status.from_json, damaged)
     raise_any(damaged)
     synced = _synced(home, last, made)
-    return _Known(made, written, synced, _carried_out(home, phases, synced, written))
+    return _Known(made, written, synced, _runs(home, phases, synced, written))
 
 
 def _with_found(known: _Known) -> receipt.Receipt | None:
     """The receipt, also with what the runs have found as it had to be."""
     # What a run has written before and found unchanged keeps the time of the write.
     earlier = {line.key: line.written for line in known.receipt.entries} if known.receipt else {}
-    unwritten = (line for line in _unwritten(known.runs) if not same_commit(earlier.get(line.key), line.written))
+    unwritten = (
+        line for line in _unwritten(known.runs.carried_out) if not same_commit(earlier.get(line.key), line.written)
+    )
     return _with_lines(known.receipt, known.plan, unwritten)
 
 
@@ -143,10 +145,10 @@ def _ended_run(home: str) -> run_record.RunRecord | None:
     return run if is_of_plan else None
 
 
-def _carried_out(
+def _runs(
     home: str, phases: t.Container[str], synced: t.Container[str], written: receipt.Receipt | None
-) -> dict[str, GroupRun]:
-    """The last run there that has carried out its plan of each group, unless a rollback has undone it.
+) -> DirectoryRuns:
+    """The last runs there that have carried out their plan of each group, unless a rollback has undone them.
 
     synced: the groups whose rounds go on, which a cut-over has left out. written: the receipt as it is now.
     """
@@ -158,13 +160,16 @@ def _carried_out(
     if len(runs) > 1 and runs[0][1] == home and runs[0][0].ended <= runs[1][0].ended:
         del runs[0]  # the history has what its receipt said then
     found: dict[str, GroupRun] = {}
+    unconfirmed: set[str] = set()
     undone: set[str] = set()
     texts: set[str | None] = {None}  # of plans, which many runs have in common
     for run, folder in runs:
-        is_right = run.failure is None and run.phase in phases
-        text = files.parsed_or_none(os.path.join(folder, "plan.json"), lambda text, _path: text) if is_right else None
+        if run.phase not in phases or (run.failure is not None and not run.is_unconfirmed):
+            continue
+        text = files.parsed_or_none(os.path.join(folder, "plan.json"), lambda text, _path: text)
         made = None if text in texts else files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
-        texts.add(text)
+        if not run.is_unconfirmed:
+            texts.add(text)
         planned: dict[str, list[plan.PlanEntry]] = {}
         for entry in made.entries if made else ():
             if entry.group not in found and entry.group not in undone:
@@ -174,6 +179,13 @@ def _carried_out(
         then = files.parsed_or_none(os.path.join(folder, "receipt.json"), receipt.from_json)
         lines = then.by_key if then else {}
         undone |= planned.keys() & {group for group, _partition in _rolled_back(written) - _rolled_back(then)}
+        if run.is_unconfirmed:
+            unconfirmed |= {
+                group
+                for group in planned.keys() - undone
+                if any(entry.target and _is_set(entry, lines.get(entry.key)) for entry in planned[group])
+            }
+            continue
         failed: set[str] = set()
         with contextlib.suppress(InvalidFile):
             failed = {group for group, _partition in _objected(folder)}
@@ -184,7 +196,7 @@ def _carried_out(
             is_done = not run.left_out or all(_is_set(entry, lines.get(entry.key)) for entry in entries)
             is_whole = not is_left_out and is_done and all(entry.verdict is not Verdict.BLOCKED for entry in entries)
             found[group] = GroupRun(run.ended, entries, is_whole)
-    return found
+    return DirectoryRuns(found, frozenset(unconfirmed))
 
 
 def _rolled_back(written: receipt.Receipt | None) -> set[receipt.Key]:
@@ -256,7 +268,7 @@ def read_return(directory: str) -> receipt.Receipt | None:
     With entries for what the return has found as it has to be, as where nobody has consumed anything since the migration.
     """
     known = _known(os.path.join(directory, "return"), ("return", *_MIGRATING))
-    found = _with_lines(known.receipt, known.plan, _unwritten(known.runs))
+    found = _with_lines(known.receipt, known.plan, _unwritten(known.runs.carried_out))
     if found is None:
         return None
     # Rounds of a return have moved the others at the source, and they go on at the destination.

@@ -11,6 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
     NEXT,
     DirectoryFiles,
+    DirectoryRuns,
     GroupRun,
     GroupState,
     GroupStatus,
@@ -85,6 +86,7 @@ def look(
     earlier=(),
     has_topic=True,
     joined=True,
+    unconfirmed=(),
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now.
 
@@ -101,7 +103,9 @@ def look(
         dict.fromkeys(synced, NOON),
         frozenset(objected),
         open_run,
-        {"billing-new": GroupRun(migrated, plan.entries, is_whole)} if migrated else {},
+        DirectoryRuns(
+            {"billing-new": GroupRun(migrated, plan.entries, is_whole)} if migrated else {}, frozenset(unconfirmed)
+        ),
         earlier,
     )
     its = groups_of(files)[0]
@@ -259,7 +263,7 @@ def test_the_last_plan_of_a_group_counts_after_that_of_another_wave():
 def test_only_a_later_migration_of_the_same_group_undoes_a_return(group, is_returned):
     migrated = {group: GroupRun(NOON + 100, PLAN.entries, True)}
     receipts = Receipt("D", (line(),)), Receipt("S", (back(55, NOON + 9),))
-    its = groups_of(DirectoryFiles("/here", PLAN, *receipts, migrated=migrated))[0]
+    its = groups_of(DirectoryFiles("/here", PLAN, *receipts, runs=DirectoryRuns(migrated)))[0]
     assert (its.group, its.is_returned) == ("billing-new", is_returned)
 
 
@@ -348,6 +352,17 @@ def test_nobody_is_told_to_start_consumers_of_a_group_of_which_partitions_are_le
     for now in ({"used_old": True}, {"synced": ["billing-new"]}, {"new": 39}):
         its = look(line(), plan=plan, **now)
         assert its.next == NEXT[its.state]
+
+
+def test_nobody_is_told_to_start_consumers_of_a_group_that_the_last_run_has_failed_to_read_back():
+    its = look(line(), unconfirmed=["billing-new"])
+    assert its.state is GroupState.NOT_STARTED and its.next.startswith("do not start the consumers at the destination")
+    assert "run it again" in its.next and "rollback" in its.next
+    its = look(line(), unconfirmed=["billing-new"], used_new=True)
+    assert its.state is GroupState.AT_DESTINATION and "nothing to do" not in its.next
+    assert look(line(), unconfirmed=["shop"]).next == NEXT[GroupState.NOT_STARTED]
+    undone = look(line(None), new=None, unconfirmed=["billing-new"])
+    assert undone.next == NEXT[GroupState.ROLLED_BACK]
 
 
 def test_what_a_stopped_run_has_not_written_is_neither_gone_nor_committed_and_has_no_deadlines():

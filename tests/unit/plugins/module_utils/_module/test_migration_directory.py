@@ -237,7 +237,7 @@ def test_a_rollback_undoes_what_it_has_rolled_back_and_leaves_the_rest_known(tmp
     written_in(tmp_path, "billing", rolled_back=["shop"])
     run_in(tmp_path, "rollback", 3000, failure=failure)
     assert known_of(tmp_path)["billing"] == (False, False), "migrated again after the return"
-    known = read_directory(str(tmp_path)).migrated
+    known = read_directory(str(tmp_path)).runs.carried_out
     assert set(known) == {"billing"}
     # One that is migrated once more, without a write, stays so when another one is rolled back.
     run_in(tmp_path, "migrate", 4000, "shop")
@@ -247,6 +247,42 @@ def test_a_rollback_undoes_what_it_has_rolled_back_and_leaves_the_rest_known(tmp
         "billing": True,
         "shop": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("after", "found", "is_unconfirmed"),
+    [
+        pytest.param(None, None, True, id="the last run"),
+        pytest.param(("plan", "billing"), None, True, id="planned again"),
+        pytest.param(("migrate", "shop"), None, True, id="another wave"),
+        pytest.param(("rollback",), None, True, id="a rollback of another group"),
+        pytest.param(("migrate", "billing"), AT_40, False, id="run again"),
+        pytest.param(None, AT_40, True, id="nothing to write"),
+        pytest.param(None, CommittedOffset(30), False, id="left out"),
+    ],
+)
+def test_a_group_that_a_run_has_failed_to_read_back_waits_for_another_run(tmp_path, after, found, is_unconfirmed):
+    if found is None:
+        written_in(tmp_path, "billing", "audit")
+    run_in(tmp_path, "migrate", 1000, "billing", found=found, failure="read back")
+    if after == ("rollback",):
+        written_in(tmp_path, "billing", rolled_back=["audit"])
+    if after:
+        run_in(tmp_path, after[0], 2000, *after[1:])
+    known = read_directory(str(tmp_path)).runs
+    assert known.unconfirmed == ({"billing"} if is_unconfirmed else set())
+    assert {its.group for its in groups_of(read_directory(str(tmp_path))) if its.is_unconfirmed} == known.unconfirmed
+    # Another failure has committed nothing that nobody has read back.
+    run_in(tmp_path, "migrate", 3000, "ledger", failure="commit")
+    assert "ledger" not in read_directory(str(tmp_path)).runs.unconfirmed
+
+
+def test_a_rollback_ends_the_doubt_about_what_was_not_read_back(tmp_path):
+    written_in(tmp_path, "billing")
+    run_in(tmp_path, "migrate", 1000, "billing", failure="read back")
+    written_in(tmp_path, rolled_back=["billing"])
+    run_in(tmp_path, "rollback", 2000)
+    assert read_directory(str(tmp_path)).runs.unconfirmed == set()
 
 
 def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_receipt(tmp_path):
@@ -341,10 +377,10 @@ def test_a_run_that_has_ended_does_not_answer_for_the_plan_of_one_that_was_kille
     written_in(tmp_path, "billing")
     run_in(tmp_path, "migrate", 1000, "billing", digest="of the plan before")
     shutil.rmtree(tmp_path / "history")
-    assert read_directory(str(tmp_path)).migrated == {}
+    assert read_directory(str(tmp_path)).runs.carried_out == {}
     run_in(tmp_path, "migrate", 1000, "billing")
     shutil.rmtree(tmp_path / "history")
-    assert set(read_directory(str(tmp_path)).migrated) == {"billing"}
+    assert set(read_directory(str(tmp_path)).runs.carried_out) == {"billing"}
 
 
 def test_nobody_removes_the_memory_of_rounds_and_takes_their_groups_for_migrated(tmp_path):
