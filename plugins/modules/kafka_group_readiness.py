@@ -234,6 +234,7 @@ groups:
       description: Number of partitions that the group consumes at the source and that its migration has not set, because
         the plan blocks them, because they have failed verification, or because the group has no committed offset there at
         the destination. Of a group of which nothing is written, only those that are blocked or have failed verification.
+        Of a group that is returned, those that the return has not set.
       type: int
       sample: 0
     committed_at:

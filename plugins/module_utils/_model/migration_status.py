@@ -40,12 +40,13 @@ class GroupState(enum.StrEnum):
     AT_DESTINATION = "consuming_at_destination"
 
 
-_MIGRATE, _PHASE = "streamshift.kafka.migrate_groups", "-e group_migration_phase"
+_MIGRATE, _RETURN = "streamshift.kafka.migrate_groups", "streamshift.kafka.return_groups"
+_PHASE = "-e group_migration_phase"
 NEXT = {
     GroupState.AT_SOURCE: f"stop the consumers at the source, and run {_MIGRATE}, which goes on from where they have stopped",
     GroupState.MOVED: f"find out who has committed other offsets; then run streamshift.kafka.rollback and {_MIGRATE}",
     GroupState.GONE: "find out whether the committed offsets have expired, or somebody has removed or renamed the group; then "
-    f"run {_MIGRATE} (streamshift.kafka.return_groups if they were returned), which says what each way on repeats",
+    f"run {_MIGRATE} ({_RETURN} if they were returned), which says what each way on repeats",
     GroupState.UNFINISHED: UNFINISHED,
     GroupState.NOT_STARTED: "start the consumers at the destination, or run streamshift.kafka.rollback",
     GroupState.COMMITTED: "stop the consumers at the source, and run the playbook of the rounds with its phase cut_over, "
@@ -53,21 +54,25 @@ NEXT = {
     GroupState.PLANNED: f"look at the plan, and run {_MIGRATE} {_PHASE}=apply for all groups of the plan",
     GroupState.ROLLED_BACK: f"start the consumers at the source, or run {_MIGRATE}",
     GroupState.RETURNED: f"start the consumers at the source, or run {_MIGRATE}",
-    GroupState.AT_DESTINATION: "nothing to do; to go back, run streamshift.kafka.return_groups",
+    GroupState.AT_DESTINATION: f"nothing to do; to go back, run {_RETURN}",
 }
 # The same for a group of which partitions are left out. Consumers would start on these by auto.offset.reset.
 _OF_LEFT_OUT = {
     GroupState.NOT_STARTED: "do not start the consumers at the destination, because partitions are left out: remove the cause, "
     f"and run {_MIGRATE} again, or run streamshift.kafka.rollback",
     GroupState.AT_DESTINATION: "look at the partitions that are left out; to set them, stop the consumers at the destination, "
-    f"and run {_MIGRATE} again; to go back, run streamshift.kafka.return_groups",
+    f"and run {_MIGRATE} again; to go back, run {_RETURN}",
+    GroupState.RETURNED: "do not start the consumers at the source, because the return has left partitions out: remove the "
+    f"cause, and run {_RETURN} again, or roll the return back",
 }
 # The same for a group that the last run has failed to read back. Then nobody knows whether records would be skipped.
 _OF_UNCONFIRMED = {
     GroupState.NOT_STARTED: "do not start the consumers at the destination, because the run that committed their offsets has "
     "failed as it read them back: run it again, which says what is wrong, or run streamshift.kafka.rollback",
     GroupState.AT_DESTINATION: "the run that committed the offsets has failed as it read them back: to see what is wrong, "
-    "stop the consumers at the destination, and run it again; to go back, run streamshift.kafka.return_groups",
+    f"stop the consumers at the destination, and run it again; to go back, run {_RETURN}",
+    GroupState.RETURNED: "do not start the consumers at the source, because the return has failed as it read back what it had "
+    "committed: run it again, which says what is wrong, or roll it back",
 }
 
 _CAUSES = "plan.json, report.json and the report"
@@ -83,11 +88,16 @@ _NEEDS_NO_END = {GroupState.AT_SOURCE, GroupState.COMMITTED, GroupState.PLANNED,
 
 
 class GroupRun(t.NamedTuple):
-    """A run that has carried out its plan of a group. ended: as Unix time. is_whole: it has left none of these entries out."""
+    """A run that has carried out its plan of a group. ended: as Unix time. left_out: those of the entries that it has not."""
 
     ended: float
     entries: tuple[PlanEntry, ...]
-    is_whole: bool
+    left_out: tuple[PlanEntry, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Has it left nothing out?"""
+        return not self.left_out
 
 
 class DirectoryRuns(t.NamedTuple):
@@ -105,7 +115,7 @@ class DirectoryFiles(t.NamedTuple):
 
     synced: when the last round of each of the destination's groups ended that was not cut over since, as Unix time. objected:
     what has failed verification, of the plan. open_run: one that has not ended. earlier: what earlier plans have of groups that
-    this one lacks, and of what is written, newest first.
+    this one lacks, and of what is written, newest first. return_runs: those of the return, by group at the source.
     """
 
     directory: str
@@ -117,6 +127,7 @@ class DirectoryFiles(t.NamedTuple):
     open_run: OpenRun | None = None
     runs: DirectoryRuns = DirectoryRuns()
     earlier: tuple[PlanEntry, ...] = ()
+    return_runs: DirectoryRuns = DirectoryRuns()
 
 
 class GroupFiles(t.NamedTuple):
@@ -127,9 +138,9 @@ class GroupFiles(t.NamedTuple):
     last plan, None if unknown. consumed: the partitions of the plan on which the group has committed offsets at the source.
     blocked: those of them that the plan blocks or that have failed verification, and that no earlier run has written, or that
     the run of this plan has left out. migrated: when the last run ended that has migrated all of it, as Unix time; else 0.
-    is_unconfirmed: the run that has committed it last has failed as it read that back.
-    is_replanned: its last plan was not carried out, and has another offset than is written, or none, and nobody knows what that
-    rests on.
+    is_unconfirmed: the run that has committed it last, or returned it, has failed as it read that back.
+    unreturned: what the return has left out at the source. is_replanned: its last plan was not carried out, and has another
+    offset than is written, or none, and nobody knows what that rests on.
     """
 
     group: str
@@ -146,6 +157,7 @@ class GroupFiles(t.NamedTuple):
     migrated: float = 0.0
     is_replanned: bool = False
     is_unconfirmed: bool = False
+    unreturned: frozenset[Key] = frozenset()
 
     @property
     def source_groups(self) -> list[str]:
@@ -166,7 +178,26 @@ class GroupFiles(t.NamedTuple):
     @property
     def is_returned(self) -> bool:
         """Has the group been returned since it was migrated, whether that had to write anything or not?"""
-        return bool(self.returned) and (_last(self.returned) or 0) >= max(self.committed_at or 0, int(self.migrated))
+        return bool(self.returned) and (_last(self.returned) or 0) >= self._migrated_at
+
+    @property
+    def _migrated_at(self) -> int:
+        return max(self.committed_at or 0, int(self.migrated))
+
+    def after_return(self, runs: DirectoryRuns) -> GroupFiles:
+        """The same with what these runs of the return have done, if it is returned."""
+        if not self.is_returned:
+            return self
+        names = {line.group for line in self.returned}
+        left = {
+            entry.key
+            for name in names & runs.carried_out.keys()
+            for entry in runs.carried_out[name].left_out
+            if any(at.group == self.group and at.offset is not None for at in entry.source)
+        }
+        # What an earlier one has set since the migration needs no other.
+        is_set = {line.key for line in self.returned if (line.time or 0) >= self._migrated_at}
+        return self._replace(is_unconfirmed=bool(names & runs.unconfirmed), unreturned=frozenset(left - is_set))
 
 
 class WayBack(t.NamedTuple):
@@ -183,8 +214,9 @@ class WayBack(t.NamedTuple):
 class GroupStatus(t.NamedTuple):
     """One group of the destination. moved: partitions whose committed offset the receipt does not explain.
 
-    left_out: partitions that the group consumes at the source, and that its migration has not set. is_gone_at_source: it is
-    not in use there, and has lost committed offsets that the plan rests on.
+    left_out: partitions that the group consumes at the source, and that its migration has not set; if the group is returned,
+    those that its return has not set. is_gone_at_source: it is not in use there, and has lost committed offsets that the plan
+    rests on.
 
     A lag is None where no partition has a committed offset. in_use_at_source: None where the source does not answer.
     """
@@ -309,7 +341,7 @@ def _group_files(
         migrated,
         is_replanned,
         group in files.runs.unconfirmed,
-    )
+    ).after_return(files.return_runs)
 
 
 def _rests_on_offset(entry: PlanEntry) -> bool:
@@ -378,8 +410,10 @@ def _unexplained(others: t.Sequence[object], changed: t.Sequence[CommittedOffset
 
 
 def _left_out(files: GroupFiles, is_set: t.Collection[TopicPartition]) -> int:
-    if files.is_returned or files.is_rolled_back:
+    if files.is_rolled_back:
         return 0
+    if files.is_returned:
+        return len(files.unreturned)
     return sum(
         partition in files.blocked or (bool(files.written) and partition not in is_set) for partition in files.consumed
     )
@@ -446,14 +480,19 @@ def _lag_cell(lag: GroupLag | None, is_used: bool | None) -> str:
 
 
 def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
-    """A line for each group of which a migration has left partitions out."""
-    return [
-        f"{group.files.shown}: {'' if group.files.written else 'nothing is written; '}{group.left_out:,} of "
-        f"{counted(len(group.files.consumed), 'partition')} {'left out' if group.files.written else 'blocked'}: {_CAUSES} in "
-        f"{group.files.directory} say why. Remove the cause, and run {_MIGRATE} again."
-        for group in groups
-        if group.left_out
-    ]
+    """A line for each group of which a migration, or its return, has left partitions out."""
+    return [_incomplete_line(group.files, group.left_out) for group in groups if group.left_out]
+
+
+def _incomplete_line(files: GroupFiles, left_out: int) -> str:
+    partitions = counted(len(files.consumed), "partition")
+    what, directory, playbook = f"{left_out:,} of {partitions} left out", files.directory, _MIGRATE
+    if files.is_returned:
+        what = f"its return has left out {counted(left_out, 'partition')}"
+        directory, playbook = f"{files.directory}/return", _RETURN
+    elif not files.written:
+        what = f"nothing is written; {left_out:,} of {partitions} blocked"
+    return f"{files.shown}: {what}: {_CAUSES} in {directory} say why. Remove the cause, and run {playbook} again."
 
 
 def half_written(groups: t.Iterable[GroupStatus], directory: str) -> list[str]:

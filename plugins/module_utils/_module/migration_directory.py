@@ -54,10 +54,12 @@ def read_directory(directory: str) -> DirectoryFiles:
             remedy=f"{remedy}, or leave the directory out",
             kind=FailureKind.FILE_MISSING,
         )
-    returned, objected = read_return(directory), _objected(directory)
+    (returned, return_runs), objected = _read_return(directory), _objected(directory)
     written = _with_found(known)
     earlier = _earlier(directory, made, written.entries if written else ())
-    return DirectoryFiles(directory, made, written, returned, known.synced, objected, run, known.runs, earlier)
+    return DirectoryFiles(
+        directory, made, written, returned, known.synced, objected, run, known.runs, earlier, return_runs
+    )
 
 
 class _Known(t.NamedTuple):
@@ -186,16 +188,22 @@ def _runs(
                 if any(entry.target and _is_set(entry, lines.get(entry.key)) for entry in planned[group])
             }
             continue
-        failed: set[str] = set()
+        failed: t.Container[receipt.Key] = ()
         with contextlib.suppress(InvalidFile):
-            failed = {group for group, _partition in _objected(folder)}
+            failed = _objected(folder)
         for group in planned.keys() - undone:
             entries = tuple(planned[group])
-            is_left_out = group in failed or (run.phase == "cut_over" and group in synced)
-            # Of what a run leaves out, such as a group in use, no file has the name.
-            is_done = not run.left_out or all(_is_set(entry, lines.get(entry.key)) for entry in entries)
-            is_whole = not is_left_out and is_done and all(entry.verdict is not Verdict.BLOCKED for entry in entries)
-            found[group] = GroupRun(run.ended, entries, is_whole)
+            goes_on = run.phase == "cut_over" and group in synced
+            left_out = tuple(
+                entry
+                for entry in entries
+                if goes_on
+                or entry.verdict is Verdict.BLOCKED
+                or entry.key in failed
+                # Of what a run leaves out, such as a group in use, no file has the name.
+                or (run.left_out and not _is_set(entry, lines.get(entry.key)))
+            )
+            found[group] = GroupRun(run.ended, entries, left_out)
     return DirectoryRuns(found, frozenset(unconfirmed))
 
 
@@ -267,13 +275,17 @@ def read_return(directory: str) -> receipt.Receipt | None:
 
     With entries for what the return has found as it has to be, as where nobody has consumed anything since the migration.
     """
+    return _read_return(directory)[0]
+
+
+def _read_return(directory: str) -> tuple[receipt.Receipt | None, DirectoryRuns]:
     known = _known(os.path.join(directory, "return"), ("return", *_MIGRATING))
     found = _with_lines(known.receipt, known.plan, _unwritten(known.runs.carried_out))
     if found is None:
-        return None
+        return None, known.runs
     # Rounds of a return have moved the others at the source, and they go on at the destination.
     is_over = (line for line in found.entries if (line.time or 0) > known.synced.get(line.group, -1.0))
-    return dataclasses.replace(found, entries=tuple(is_over))
+    return dataclasses.replace(found, entries=tuple(is_over)), known.runs
 
 
 def read_migrated(path: str) -> receipt.Receipt:

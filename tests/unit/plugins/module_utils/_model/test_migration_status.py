@@ -39,6 +39,7 @@ NOON = 1_764_072_000
 PLAN = Plan(
     "S", "D", "digest", (PlanEntry("billing-new", NEW, 40, Verdict.SAFE, (SourcePosition("billing", OLD, 50),)),)
 )
+NO_RUNS = DirectoryRuns()
 
 
 def line(written: int | None = 40, time: int = NOON) -> ReceiptEntry:
@@ -87,6 +88,7 @@ def look(
     has_topic=True,
     joined=True,
     unconfirmed=(),
+    return_runs=NO_RUNS,
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now.
 
@@ -104,9 +106,11 @@ def look(
         frozenset(objected),
         open_run,
         DirectoryRuns(
-            {"billing-new": GroupRun(migrated, plan.entries, is_whole)} if migrated else {}, frozenset(unconfirmed)
+            {"billing-new": GroupRun(migrated, plan.entries, () if is_whole else plan.entries)} if migrated else {},
+            frozenset(unconfirmed),
         ),
         earlier,
+        return_runs,
     )
     its = groups_of(files)[0]
     readings = (
@@ -261,7 +265,7 @@ def test_the_last_plan_of_a_group_counts_after_that_of_another_wave():
 
 @pytest.mark.parametrize(("group", "is_returned"), [("billing-new", False), ("shipping", True)])
 def test_only_a_later_migration_of_the_same_group_undoes_a_return(group, is_returned):
-    migrated = {group: GroupRun(NOON + 100, PLAN.entries, True)}
+    migrated = {group: GroupRun(NOON + 100, PLAN.entries)}
     receipts = Receipt("D", (line(),)), Receipt("S", (back(55, NOON + 9),))
     its = groups_of(DirectoryFiles("/here", PLAN, *receipts, runs=DirectoryRuns(migrated)))[0]
     assert (its.group, its.is_returned) == ("billing-new", is_returned)
@@ -363,6 +367,42 @@ def test_nobody_is_told_to_start_consumers_of_a_group_that_the_last_run_has_fail
     assert look(line(), unconfirmed=["shop"]).next == NEXT[GroupState.NOT_STARTED]
     undone = look(line(None), new=None, unconfirmed=["billing-new"])
     assert undone.next == NEXT[GroupState.ROLLED_BACK]
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "left"),
+    [
+        pytest.param(1, 7, 1, id="blocked"),
+        pytest.param(1, None, 0, id="blocked, and not consumed"),
+        pytest.param(0, 44, 0, id="an earlier return has set it"),
+    ],
+)
+def test_what_a_return_has_left_out_is_told_before_consumers_start_at_the_source(partition, offset, left):
+    at, origin = OLD._replace(partition=partition), SourcePosition("billing-new", NEW, offset)
+    entry = PlanEntry("billing", at, None, Verdict.BLOCKED, (origin,))
+    runs = DirectoryRuns({"billing": GroupRun(NOON + 9, (entry,), (entry,))})
+    its = look(line(), returned=[back(55, NOON + 9)], old=55, return_runs=runs)
+    assert (its.state, its.left_out) == (GroupState.RETURNED, left)
+    assert (its.next == NEXT[GroupState.RETURNED]) is not left
+    if left:
+        assert its.next.startswith("do not start the consumers at the source")
+        (told,) = incomplete_lines([its])
+        assert "its return has left out 1 partition: plan.json, report.json and the report in /here/return say" in told
+        assert "run streamshift.kafka.return_groups again" in told
+    # One that was migrated again, or whose migration is rolled back, is another matter.
+    assert look(line(time=NOON + 20), returned=[back(55, NOON + 9)], return_runs=runs).left_out == 0
+    assert look(line(None), new=None, returned=[back(55, NOON + 9)], old=55, return_runs=runs).left_out == 0
+
+
+def test_nobody_is_told_to_start_consumers_of_a_group_that_a_return_has_failed_to_read_back():
+    runs = DirectoryRuns(unconfirmed=frozenset({"billing"}))
+    its = look(line(), returned=[back(55, NOON + 9)], old=55, return_runs=runs)
+    assert its.next.startswith("do not start the consumers at the source, because the return has failed")
+    # What became of the migration before the return, or of a return before the migration, does not matter.
+    before = {"returned": [back(55, NOON + 9)], "unconfirmed": ["billing-new"]}
+    assert look(line(), old=55, **before).next == NEXT[GroupState.RETURNED]
+    again = look(line(time=NOON + 20), returned=[back(55, NOON + 9)], return_runs=runs)
+    assert again.next == NEXT[GroupState.NOT_STARTED]
 
 
 def test_what_a_stopped_run_has_not_written_is_neither_gone_nor_committed_and_has_no_deadlines():

@@ -277,6 +277,19 @@ def test_a_group_that_a_run_has_failed_to_read_back_waits_for_another_run(tmp_pa
     assert "ledger" not in read_directory(str(tmp_path)).runs.unconfirmed
 
 
+@pytest.mark.parametrize(("failure", "left"), [(None, {BLOCKED}), ("read back", set())])
+def test_the_directory_knows_what_its_return_has_left_out_or_failed_to_read_back(tmp_path, failure, left):
+    written_in(tmp_path, "billing")
+    written_in(tmp_path / "return", "billing", time=1900)
+    run_in(tmp_path / "return", "return", 2000, "billing", blocked=["billing"], failure=failure)
+    (its,) = groups_of(read_directory(str(tmp_path)))
+    assert its.is_returned and its.is_unconfirmed is (failure is not None)
+    assert {partition for _group, partition in its.unreturned} == left
+    run_in(tmp_path / "return", "return", 3000, "billing")
+    (its,) = groups_of(read_directory(str(tmp_path)))
+    assert its.is_returned and not its.is_unconfirmed and not its.unreturned
+
+
 def test_a_rollback_ends_the_doubt_about_what_was_not_read_back(tmp_path):
     written_in(tmp_path, "billing")
     run_in(tmp_path, "migrate", 1000, "billing", failure="read back")
