@@ -1,4 +1,4 @@
-"""Which files of earlier runs the playbook back_up_offsets removes."""
+"""Which files of earlier runs the playbook back_up_offsets removes, and which directories playbooks make."""
 
 import json
 
@@ -37,3 +37,20 @@ def test_the_new_backup_and_files_that_somebody_has_named_stay(tmp_path, keep, w
     playbook.write_text(json.dumps([backup]))
     done(controller.run(str(playbook), "--limit", "onprem", *words))
     assert {path.name for path in controller.directory.glob("offsets-*")} == {*NAMED, *stay}
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize(("name", "variable"), [("back_up_offsets", "__directory"), ("migration_status", "__write_to")])
+def test_only_a_directory_that_is_missing_is_made_for_this_user_alone(tmp_path, name, variable, exists):
+    controller = Controller(tmp_path / "infrastructure", onprem={})
+    home = tmp_path / "home"
+    if exists:
+        home.mkdir()
+        home.chmod(0o755)
+    plays = yaml.safe_load((ROOT / f"playbooks/{name}.yml").read_text())
+    tasks = [task for play in plays for task in play.get("tasks", ()) if "directory" in task["name"]]
+    play = {"hosts": "onprem", "gather_facts": False, "vars": {variable: str(home)}}
+    playbook = tmp_path / "home.json"
+    playbook.write_text(json.dumps([{**play, "tasks": tasks}]))
+    done(controller.run(str(playbook)))
+    assert home.stat().st_mode & 0o777 == (0o755 if exists else 0o700)
