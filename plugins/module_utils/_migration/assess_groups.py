@@ -22,7 +22,7 @@ from .._model.errors import MigrationError
 from .._model.group_overview import GroupOverview
 from .._model.grouping import nested
 from .._model.idle import moves, moves_text
-from .._model.known_names import TOPICS, is_streams_topic, known
+from .._model.known_names import TOPICS, known, streams_owner
 from .._model.progress import counted, first_names, first_of
 from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink
@@ -57,11 +57,12 @@ def assess_groups(connection: Connection, listed: GroupOverviews, options: Asses
     Raises ConnectionFailed where the cluster does not answer; what the login may not see becomes a risk.
     """
     begun, clock, groups = time.monotonic(), time.time(), listed.groups
-    names = frozenset(group.reading.group for group in groups)
+    selected = frozenset(group.reading.group for group in groups)
+    names = selected.union(listed.listed)
     readers = _readers(connection, groups)
 
     def is_meant(topic: str) -> bool:
-        return options.every or topic in readers or any(is_streams_topic(topic, name) for name in names)
+        return options.every or topic in readers or streams_owner(topic, names) in selected
 
     seen = read_topics(connection, is_meant, options.read_records)
     sinks: dict[str, Sink] = {}  # of each Connect cluster, by the group that they consume in
@@ -157,9 +158,9 @@ def _topic_rows(
 
 def _unread(seen: ClusterTopics, readers: t.Container[str], groups: t.Iterable[GroupOverview]) -> t.Iterator[Risk]:
     """Topics of applications that nobody reads. Those that Kafka Streams or another tool makes are their own matter."""
-    streams = [group.reading.group for group in groups if group.is_streams]
+    streams = {group.reading.group for group in groups if group.is_streams}
     for topic in seen.partitions:
-        if topic in readers or known(topic, TOPICS) or any(is_streams_topic(topic, name) for name in streams):
+        if topic in readers or known(topic, TOPICS) or streams_owner(topic, streams):
             continue
         yield Risk(RiskKind.TOPIC_UNREAD, f"{counted(seen.offsets(topic), 'offset')} are in its logs.", None, topic)
 

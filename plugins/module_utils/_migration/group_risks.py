@@ -11,7 +11,7 @@ from .._model.assessment import OTHER_USES, Row
 from .._model.documents import utc_text
 from .._model.group_overview import GroupOverview
 from .._model.grouping import values_by_key
-from .._model.known_names import ICEBERG_CONTROL, is_streams_topic
+from .._model.known_names import ICEBERG_CONTROL, streams_owner
 from .._model.progress import counted, first_of
 from .._model.records import TopicPartition, every_partition
 from .._model.risks import Risk, RiskKind
@@ -26,8 +26,8 @@ Times = t.Mapping[tuple[TopicPartition, int], "int | None"]
 class ClusterView:
     """What was read of a cluster besides its groups. now: milliseconds since the epoch; abandoned_after: days.
 
-    group_names: of all groups. sinks: those that Kafka Connect names, by group. times: the first offset in the log from each
-    time of wanted_times() on. stamps: the timestamp of the first record from an offset on.
+    group_names: of all groups, selected or not. sinks: those that Kafka Connect names, by group. times: the first offset in the
+    log from each time of wanted_times() on. stamps: the timestamp of the first record from an offset on.
     """
 
     topics: ClusterTopics
@@ -103,7 +103,7 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
         case "share":
             yield Risk(RiskKind.SHARE_GROUP, f"Its state is {group.reading.state or 'not known'}.", name)
         case "streams":
-            own = [topic for topic in view.topics.partitions if is_streams_topic(topic, name)]
+            own = [topic for topic in view.topics.partitions if streams_owner(topic, view.group_names) == name]
             told = first_of(own) or "none that the login sees"
             yield Risk(RiskKind.STREAMS_STATE, f"Its changelog and repartition topics: {told}.", name)
         case "sink":

@@ -61,7 +61,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     if denied:
         raise NotAuthorized(f"needs ACL GROUP DESCRIBE on {names_text(denied)}", cluster=str(connection))
     logs, leaderless = _logs(connection, readings)
-    streams_topics = selected_groups.streams_topics(connection)
+    streams = selected_groups.streams_groups(connection, readings, listed)
     members = group_members(
         connection, [name for name in readings if readings[name].type in ("classic", "consumer", "unknown")]
     )
@@ -70,7 +70,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
             reading,
             members.get(name),
             {partition: logs[partition] for partition in reading.offsets if partition in logs},
-            reading.is_streams(streams_topics),
+            reading.is_streams(streams),
             tuple(sorted(leaderless.intersection(reading.offsets))),
         )
         for name, reading in readings.items()

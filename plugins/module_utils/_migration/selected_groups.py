@@ -15,7 +15,7 @@ from .._model.errors import InvalidInput, MigrationError, NotFound
 from .._model.faults import faults_of, raise_any
 from .._model.group_state import GroupReading, partitions_of
 from .._model.grouping import values_by_key
-from .._model.known_names import STREAMS_TOPICS, known
+from .._model.known_names import STREAMS_TOPICS, known, streams_owners
 from .._model.notes import Note
 from .._model.option_names import option_name
 from .._model.policies import OnBlocked
@@ -142,9 +142,19 @@ def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) 
     _refuse(named, _keeps_none, connection)
 
 
-def streams_topics(connection: Connection) -> list[str]:
-    """Topics of the cluster that are called like those that Kafka Streams makes; none where brokers do not list topics."""
-    return [name for name in _shown_topics(connection) if known(name, STREAMS_TOPICS)]
+def streams_groups(
+    connection: Connection, names: t.Collection[str], listed: t.Collection[str] | None = None
+) -> frozenset[str]:
+    """Those of the groups that have topics which Kafka Streams makes; none where brokers do not list topics.
+
+    listed: all groups of the cluster, because a topic may be that of another one. By default, they are listed if that matters.
+    """
+    topics = [name for name in _shown_topics(connection) if known(name, STREAMS_TOPICS)]
+    owners = streams_owners(topics, names)
+    if not owners:
+        return owners
+    every = {*names, *(_shown_groups(connection) if listed is None else listed)}
+    return owners & streams_owners(topics, every)
 
 
 def _shown_topics(connection: Connection) -> list[str]:
@@ -156,10 +166,14 @@ def _shown_topics(connection: Connection) -> list[str]:
 
 def group_hint(names: t.Collection[str], connection: Connection) -> str:
     """What may be wrong with names of groups that do not exist: see name_hint(). Only asks for what the user may see."""
-    listed: list[str] = []
-    with contextlib.suppress(MigrationError):  # the failure itself is about something else
-        listed = [listing.group for listing in groups.list_groups(connection, surely=False)]
-    return name_hint("groups", names, listed)
+    return name_hint("groups", names, _shown_groups(connection))
+
+
+def _shown_groups(connection: Connection) -> list[str]:
+    """The groups that the user may see, in the same way."""
+    with contextlib.suppress(MigrationError):
+        return [listing.group for listing in groups.list_groups(connection, surely=False)]
+    return []
 
 
 def _fault(reading: GroupReading) -> _Fault | None:

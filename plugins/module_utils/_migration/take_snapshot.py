@@ -186,7 +186,7 @@ def take(
     of_all = selected_groups.select_topics_of(selection, seen.readings, connection, unused, skip_denied)
     topics = {name: of_all[name] for name in readings}
     unused += selected_groups.unused_topic_patterns(selection, seen.readings, connection)
-    streams_topics = selected_groups.streams_topics(connection)
+    streams = selected_groups.streams_groups(connection, readings, existing if selection.group_patterns else None)
     snapshot = _snapshot(connection, readings, topics)
     names = {*selection.groups, *selection.topics}
     lines = [
@@ -203,7 +203,7 @@ def take(
         skipped,
         seen.members,
         quiet.with_open(seen.readings),
-        tuple(sorted(name for name, reading in readings.items() if reading.is_streams(streams_topics))),
+        tuple(sorted(name for name, reading in readings.items() if reading.is_streams(streams))),
         _not_told(seen.readings),
         unused,
     )

@@ -8,7 +8,7 @@ import dataclasses
 import enum
 import typing as t
 
-from .known_names import is_repartition_topic, is_streams_topic
+from .known_names import is_repartition_topic
 from .notes import Note
 from .records import TopicPartition
 
@@ -87,9 +87,9 @@ class GroupReading:
         is_streams = any(is_repartition_topic(topic, self.group) for topic in topics)
         return GroupKind.STREAMS if is_streams else GroupKind.CONSUMER
 
-    def is_streams(self, topics: t.Iterable[str]) -> bool:
-        """Is it a Kafka Streams application? topics: others of its cluster, which may be changelog topics of it."""
-        return self.kind is GroupKind.STREAMS or any(is_streams_topic(topic, self.group) for topic in topics)
+    def is_streams(self, owners: t.Container[str]) -> bool:
+        """Is it a Kafka Streams application? owners: the groups that have such topics, as their names tell."""
+        return self.kind is GroupKind.STREAMS or self.group in owners
 
     @property
     def keeps_offsets(self) -> bool:

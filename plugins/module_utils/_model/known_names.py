@@ -141,6 +141,21 @@ def is_streams_topic(topic: str, group: str) -> bool:
     return topic.startswith(prefix) and known(topic.removeprefix(prefix), STREAMS_TOPICS) is not None
 
 
+def streams_owners(topics: t.Iterable[str], groups: t.Container[str]) -> frozenset[str]:
+    """Those of these groups whose Kafka Streams applications have made any of the topics."""
+    return frozenset(group for topic in topics if (group := streams_owner(topic, groups)) is not None)
+
+
+def streams_owner(topic: str, groups: t.Container[str]) -> str | None:
+    """Which of these groups is that of the Kafka Streams application of a topic of this name; None for no such topic.
+
+    The longest one: orders-enricher has made orders-enricher-store-changelog, not orders.
+    """
+    ends = [at for at, letter in enumerate(topic) if letter == "-"]
+    fitting = (topic[:end] for end in reversed(ends) if topic[:end] in groups)
+    return next((group for group in fitting if is_streams_topic(topic, group)), None)
+
+
 def is_repartition_topic(topic: str, group: str) -> bool:
     """The same of topics that the application not only writes, but also consumes with committed offsets."""
     return is_streams_topic(topic, group) and not topic.endswith("-changelog")

@@ -129,3 +129,13 @@ def test_a_group_whose_partitions_have_no_leader_is_not_said_to_have_deleted_top
     its = group(5, logs=None)._replace(leaderless=(ORDERS,))
     assert its.why_not == "partitions that it has committed have no leader now: orders-0"
     assert not list(group_risks(its, view()))
+
+
+def test_the_topics_of_an_application_are_not_those_of_another_one_with_a_longer_name():
+    seen = view()
+    names = ["billing-store-changelog", "billing-eu-store-changelog"]
+    seen.topics.partitions |= dict.fromkeys(names, 1)
+    seen.group_names = frozenset({"billing", "billing-eu"})
+    its = group(10)._replace(is_streams=True)
+    (risk,) = [risk for risk in group_risks(its, seen) if risk.kind == "streams_state"]
+    assert risk.detail == "Its changelog and repartition topics: billing-store-changelog."

@@ -44,13 +44,21 @@ def overviews(monkeypatch):
         monkeypatch.setattr(list_groups, "describe_topics", lambda *_given: described)
         monkeypatch.setattr(list_groups, "bounds_as_far_as_known", bounds)
         monkeypatch.setattr(list_groups, "group_members", lambda *_given: {})
-        monkeypatch.setattr(list_groups.selected_groups, "streams_topics", lambda _connection: [])
+        monkeypatch.setattr(list_groups.selected_groups, "list_topics", lambda _connection: overviews.topics)
         monkeypatch.setattr(list_groups.time, "sleep", lambda _seconds: None)
         found = list_groups.group_overviews(Connection("onprem", ("a:1",)), Selection(group_patterns=(".*",)))
         assert not left
         return {group.reading.group: group for group in found.groups}
 
+    overviews.topics = []
     return overviews
+
+
+def test_the_topic_of_another_application_makes_no_group_one_of_kafka_streams(overviews, monkeypatch):
+    monkeypatch.setitem(COMMITTED, "billing-eu", (SERVED,))
+    overviews.topics = ["orders", "billing-eu-store-changelog", "shop-store-changelog"]
+    groups = overviews({SERVED, LEADERLESS})
+    assert {name for name, group in groups.items() if group.is_streams} == {"billing-eu", "shop"}
 
 
 def test_a_partition_without_a_leader_hides_no_group(overviews):

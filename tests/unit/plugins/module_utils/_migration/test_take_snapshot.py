@@ -268,11 +268,33 @@ def test_a_named_group_that_ends_with_nothing_has_a_line(monkeypatch):
     ],
 )
 def test_an_application_of_kafka_streams_is_known_by_its_topics(monkeypatch, committed, topics):
-    cluster = Cluster(monkeypatch)
+    cluster = Cluster(monkeypatch, ["wc", "w"])
     cluster.committed, cluster.topics = {"wc": committed}, topics
     taken = cluster.take(Selection(groups=("wc", "w")))
     assert taken.streams == ("wc",) and kinds(taken) == ["streams_group"]
     assert "not their state" in taken.notes()[0].text and "another group name" in taken.notes()[0].text
+
+
+@pytest.mark.parametrize("others", [["orders-enricher"], [], None])
+def test_the_topic_of_another_application_makes_no_group_one_of_kafka_streams(monkeypatch, others):
+    """Where nobody knows of the other application, the doubt stays."""
+    cluster = Cluster(monkeypatch, *([["orders", *others]] if others is not None else []))
+    cluster.topics = ["orders-enricher-store-changelog"]
+    if others is None:
+
+        def refuse(_names):
+            raise BrokerError("too busy")
+
+        cluster.lists, cluster.listed = [[]], refuse
+    streams = () if others else ("orders",)
+    assert cluster.take(Selection(groups=("orders",))).streams == streams
+
+
+def test_patterns_take_a_topic_for_that_of_a_group_that_they_do_not_select(monkeypatch):
+    cluster = Cluster(monkeypatch, *[["billing", "billing-eu", "billing-eu-fraud"]] * 2)
+    cluster.topics = ["billing-eu-fraud-store-changelog", "billing-eu-sums-by-day-changelog"]
+    selection = Selection(group_patterns=("billing.*",), exclude_group_patterns=(".*fraud",))
+    assert cluster.take(selection).streams == ("billing-eu",)
 
 
 def test_topics_that_cannot_be_listed_fail_no_snapshot(monkeypatch):

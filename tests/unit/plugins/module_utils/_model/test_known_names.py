@@ -8,6 +8,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_nam
     is_repartition_topic,
     is_streams_topic,
     known,
+    streams_owner,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
@@ -79,3 +80,16 @@ def test_topics_of_streams_are_known_by_their_group():
     assert is_repartition_topic("wc-KSTREAM-X-0000000003-repartition", "wc")
     assert is_streams_topic("wc-counts-changelog", "wc") and not is_repartition_topic("wc-counts-changelog", "wc")
     assert not is_streams_topic("wc-counts-changelog", "w") and not is_streams_topic("wc-changelog", "wc")
+
+
+@pytest.mark.parametrize(
+    ("groups", "owner"),
+    [
+        ({"orders", "orders-enricher"}, "orders-enricher"),
+        ({"orders"}, "orders"),
+        ({"orders-enricher-store", "orders"}, "orders"),
+        ({"order", "enricher"}, None),
+    ],
+)
+def test_a_topic_of_streams_is_that_of_the_longest_group_that_fits(groups, owner):
+    assert streams_owner("orders-enricher-store-changelog", groups) == owner
