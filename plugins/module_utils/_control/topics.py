@@ -18,6 +18,8 @@ from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
 from .reasons import ErrorCode, as_exception, error_name, raise_if_it_passes
 
+T = t.TypeVar("T")
+
 TOPIC_RESOURCE = 2  # the resource type of DescribeConfigs
 TOPICS_PER_REQUEST = 1000
 
@@ -70,6 +72,15 @@ def describe_topics(
         return descriptions
 
     return attempt(connection, read) if names else {}
+
+
+def of_existing(connection: Connection, names: t.Collection[str], read: t.Callable[[t.Collection[str]], T]) -> T:
+    """What read() says of these topics, or of those of them that still exist, where it raises NotFound."""
+    try:
+        return read(names)
+    except NotFound:
+        described = describe_topics(connection, names)
+        return read([name for name, description in described.items() if description.error is None])
 
 
 def partition_counts(connection: Connection, names: t.Collection[str], surely: bool = False) -> dict[str, int]:

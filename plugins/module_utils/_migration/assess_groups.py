@@ -14,7 +14,7 @@ from .._control import positions
 from .._control.acl_requests import missing_cluster_acls
 from .._control.connect_rest import ConnectRest, read_sinks
 from .._control.schema_registry import SchemaRegistry, SubjectId, known_ids
-from .._control.topics import cluster_id
+from .._control.topics import cluster_id, of_existing
 from .._model.assessment import Assessment, Row
 from .._model.connection import Connection
 from .._model.documents import utc_text
@@ -71,7 +71,12 @@ def assess_groups(connection: Connection, listed: GroupOverviews, options: Asses
             sinks |= {sink.group: sink for sink in read_sinks(worker)}
     view = ClusterView(seen, int(clock * 1000), options.abandoned_after, names, sinks)
     with or_risk(seen.risks, "Times could not be looked up in logs"):
-        view.times = positions.lookup_all_times(connection, view.wanted_times(groups), set())
+        wanted = view.wanted_times(groups)
+        view.times = of_existing(
+            connection,
+            {partition.topic for partition, _time in wanted},
+            lambda names: positions.lookup_all_times(connection, [at for at in wanted if at[0].topic in names], set()),
+        )
     ids: dict[str, list[SubjectId]] = {}
     if options.read_records:
         # The offsets from which groups have not consumed, with their lag, by partition.

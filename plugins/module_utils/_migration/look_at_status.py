@@ -193,7 +193,7 @@ def _ways_back(
     minutes = None if by_offset else broker_number(source, "offsets.retention.minutes")
     notes = [need.note(str(source)) for need in by_offset if any(group_files.written for group_files in known)]
     try:
-        settings = topics.topic_settings(source, existing)
+        settings = topics.of_existing(source, existing, functools.partial(topics.topic_settings, source))
         retention = {
             name: topic_settings.retention_ms / 1000
             for name, topic_settings in settings.items()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import typing as t
 
 from .._control import permissions, topics
@@ -78,7 +79,9 @@ def read_topics(connection: Connection, is_meant: t.Callable[[str], bool], reads
         unseen.append(f"{leaderless} had no leader, so that their logs are not known.")
     seen = ClusterTopics(partitions, bounds, {}, unreadable, [Risk(RiskKind.NOT_VISIBLE, detail) for detail in unseen])
     with or_risk(seen.risks, "Settings of topics could not be read"):
-        seen.settings = topics.topic_settings(connection, partitions.keys() - unset)
+        seen.settings = topics.of_existing(
+            connection, partitions.keys() - unset, functools.partial(topics.topic_settings, connection)
+        )
     return seen
 
 
@@ -93,24 +96,37 @@ def next_times(
         partition for partition in wanted if partition in seen.bounds and partition.topic not in seen.unreadable
     ]
     readable.sort(key=lambda partition: -max(wanted[partition].values()))
-    spans = {
-        partition: [
-            (start, min(start + _NEXT_OFFSETS, seen.bounds[partition].end)) for start in sorted(wanted[partition])
-        ]
-        for partition in readable[:MOST_TIMES]
-    }
+    asked = {partition: wanted[partition] for partition in readable[:MOST_TIMES]}
     if readable[MOST_TIMES:]:
         detail = f"The next record was read on the {MOST_TIMES} partitions with the largest lag only."
         seen.risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
-    answers: dict[TopicPartition, list[range_reader.RangeRead]] = {}
+    spans = {partition: _next_spans(offsets, seen.bounds[partition]) for partition, offsets in asked.items()}
+
+    def read(names: t.Container[str]) -> dict[TopicPartition, list[range_reader.RangeRead]]:
+        left = {partition: its for partition, its in spans.items() if partition.topic in names}
+        return range_reader.read_ranges(connection, left, deadline=_READ_WITHIN)
+
+    stamps: dict[tuple[TopicPartition, int], int] = {}
     with or_risk(seen.risks, "Next records could not be read"):
-        answers = range_reader.read_ranges(connection, spans, deadline=_READ_WITHIN) if spans else {}
-    return {
-        (partition, read.start): read.records[0].timestamp
-        for partition, reads in answers.items()
-        for read in reads
-        if read.records and read.records[0].timestamp != NO_TIMESTAMP
+        answers = topics.of_existing(connection, {partition.topic for partition in spans}, read)
+        stamps = {
+            (partition, answer.start): answer.records[0].timestamp
+            for partition, reads in answers.items()
+            for answer in reads
+            if answer.records and answer.records[0].timestamp != NO_TIMESTAMP
+        }
+    firsts = {
+        (partition, offset): (partition, max(offset, seen.bounds[partition].log_start))
+        for partition, offsets in asked.items()
+        for offset in offsets
     }
+    return {place: stamps[first] for place, first in firsts.items() if first in stamps}
+
+
+def _next_spans(offsets: t.Iterable[int], bounds: Bounds) -> list[tuple[int, int]]:
+    """Where next records are looked for. bounds: as they are now; what was at an offset may have expired since it was read."""
+    starts = sorted({max(offset, bounds.log_start) for offset in offsets})
+    return [(start, min(start + _NEXT_OFFSETS, bounds.end)) for start in starts if start < bounds.end]
 
 
 def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str, list[SubjectId]]:
@@ -123,10 +139,16 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
         full = [(at, log) for at, log in logs if log.log_start < log.end]
         for at, log in full[:_SAMPLED_PARTITIONS]:
             ranges.append(Range(at, max(log.log_start, log.end - _SAMPLED_OFFSETS), log.end))
+
+    def read(part: t.Collection[Range], names: t.Container[str]) -> list[tables.StoredRecord]:
+        left = [each for each in part if each.partition.topic in names]
+        return tables.read_records(connection, left, True, tables.SAMPLING)
+
     records = []
     with or_risk(seen.risks, "Records could not be sampled for ids of schemas"):
         for part in chunks(ranges, _AT_A_TIME):
-            records += tables.read_records(connection, part, True, tables.SAMPLING)
+            names = {each.partition.topic for each in part}
+            records += topics.of_existing(connection, names, functools.partial(read, part))
     contents = values_by_key((record.partition.topic, record) for record in records)
     ids = {
         topic: dict.fromkeys(schema_ids(record.key for record in rows), f"{topic}-key")
