@@ -58,7 +58,8 @@ options:
     description:
       - Path of the status file. The module replaces it, and takes from the earlier file since when groups have been ready, and
         what it says of groups that are not in O(plan), as those of other waves.
-      - With O(directories), it has what the module returns. The module does not replace the status file of a round with it.
+      - With O(directories), it has what the module returns. The module does not replace the status file of a round with it, and
+        writes no C(status.json) into the directory of a migration.
     type: path
   metrics:
     description: Path of a text file for the textfile collector of Prometheus's node exporter. Its name must end in

@@ -31,12 +31,13 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     """The result for the option directories. Raises InvalidFile and InvalidInput before a cluster is asked."""
     params = module.params
     asked = waves.waves_from(params["waves"])
-    _check_output(params["status"])
     named = [files.absolute(path) for path in params["directories"]]
     # The others are among those that are named.
     of_waves = [wave for wave in asked if wave.directory is not None and not (named and "{{" in wave.directory)]
-    begun = all_of(_directory, of_waves)
-    to_read = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, begun)])
+    homes = all_of(_directory, of_waves)
+    if params["status"]:
+        _check_output(params["status"], [*named, *homes])
+    to_read = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, homes)])
     directories: list[DirectoryFiles] = []
     all_done(lambda: _check_existing(named), lambda: directories.extend(all_of(read_directory, to_read)))
     status = look_at_status(directories, source, destination, params["idle_wait"])
@@ -107,10 +108,19 @@ def _check_existing(directories: t.Iterable[str]) -> None:
         )
 
 
-def _check_output(path: str | None) -> None:
-    """Raise InvalidFile where another file is in the place of the status, such as that of a migration's rounds."""
-    text = files.read(path) if path else None
-    if path and text is not None:
+def _check_output(path: str, homes: t.Iterable[str]) -> None:
+    """Raise InvalidFile where another file is in the place of the status, or may come there: that of a migration's rounds.
+
+    homes: directories of migrations.
+    """
+    folder, name = os.path.split(os.path.realpath(path))
+    if name == "status.json" and (_has_begun(folder) or folder in map(os.path.realpath, homes)):
+        raise InvalidFile(
+            f"{path} cannot be written",
+            why=f"{folder} is the directory of a migration, whose rounds have a file of this name",
+            remedy=f"name another directory in {option_name('status')}",
+        )
+    if (text := files.read(path)) is not None:
         documents.loads(KIND, text, path)
 
 

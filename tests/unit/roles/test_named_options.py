@@ -58,6 +58,7 @@ NEVER_SHOWN = {
         _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
         _model.waves._refused _model.waves._wave _module.status_results._check_existing _module.status_results._directory
+        _module.status_results._check_output
         _module.migration_directory.read_directory""",
     "it removes no old groups": """
         _control.permissions.removal_obstacles _migration._committing.group_removal._allowing

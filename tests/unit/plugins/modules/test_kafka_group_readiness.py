@@ -213,6 +213,35 @@ def test_the_status_of_rounds_is_not_overwritten(status, tmp_path):
     assert json.loads(mine.read_text())["states"] == {}
 
 
+@pytest.mark.parametrize(
+    ("home", "is_refused"),
+    [
+        pytest.param("", True, id="that is read"),
+        pytest.param("link", True, id="by another path"),
+        pytest.param("other", True, id="of another migration"),
+        pytest.param("wave", True, id="of a wave that has not begun"),
+        pytest.param("status", False, id="of no migration"),
+    ],
+)
+def test_the_directory_of_a_migration_gets_no_status_that_its_rounds_would_take_for_theirs(
+    status, tmp_path, home, is_refused
+):
+    for folder in ("other", "wave", "status"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    for folder in ("", "other"):
+        (tmp_path / folder / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    waves = [{"name": "first", "groups": ["shop"], "directory": str(tmp_path / "wave")}]
+    given = {"directories": [], "waves": [*waves, {**waves[0], "name": "second", "directory": str(tmp_path)}]}
+    path = tmp_path / home / "status.json"
+    for options in (given, {}) if home != "wave" else (given,):
+        result = status(status=str(path), **options)
+        assert (f"{path} cannot be written: " in result.get("msg", "")) is is_refused
+        assert not is_refused or "Name another directory in status." in result["msg"]
+    assert path.exists() is not is_refused and bool(status.asked) is not is_refused
+    assert not status(directories=[str(tmp_path)]).get("failed")
+
+
 def test_what_failed_verification_is_known_as_long_as_the_plan_is_the_same(status, tmp_path):
     text, objections = verified_plan()
     (tmp_path / "report.json").write_text(objections)
