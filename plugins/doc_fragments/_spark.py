@@ -24,7 +24,8 @@ options:
         type: str
       remote:
         description: URL of a Spark Connect server, used in place of O(spark.master), for example C(sc://host:15002).
-          Append C(/;use_ssl=true;token=...) if the server requires it.
+          Append C(/;use_ssl=true;token=...) if the server requires it. Within a token, write C(%3D) for C(=), and C(%2F)
+          for C(/).
         type: str
       conf:
         description: Further Spark properties. Secrets are refused, because other users can see these properties in the

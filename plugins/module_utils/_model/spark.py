@@ -28,7 +28,9 @@ OWNED = frozenset({
     "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled", "spark.sql.session.timeZone",
 })  # fmt: skip
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|spark://[^\s/@]+|yarn|k8s://[^\s@]+")
-_REMOTE = re.compile(r"sc://([^\s/;:@]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?(;\S*)?")
+_REMOTE = re.compile(r"sc://([^\s/;:@?#]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(/(;\S*)?)?")
+# The client's message would quote any other parameter, or what it takes for a path.
+_PARAMETERS = re.compile(r"(;[^\s;=/?#]+=[^\s;=/?#]*)*")
 _MEMORY = re.compile(r"[1-9]\d*[mMgG]")
 
 
@@ -93,7 +95,13 @@ def _of_places(made: SparkOptions, given: t.Container[str]) -> t.Iterator[Migrat
     if made.remote is not None and not _REMOTE.fullmatch(made.remote):
         yield InvalidInput(
             f"remote in {option_name('spark')} is no address of a Spark Connect server",
-            remedy="write it like sc://spark.example.com:15002",
+            remedy="write it like sc://spark.example.com:15002, or sc://spark.example.com:15002/;use_ssl=true;token=...",
+        )
+    elif not _PARAMETERS.fullmatch((made.remote or "").removeprefix("sc://").partition("/")[2]):
+        yield InvalidInput(
+            f"a parameter of remote in {option_name('spark')} is not of the form name=value",
+            remedy="write ; before each parameter, and within a value, such as a token, %3D for =, %2F for /, %3B for ;, "
+            "%3F for ? and %23 for #",
         )
     idle = [name for name in ("master", "archives", "driver_memory", "java_home") if name in given]
     if made.remote is not None and idle:

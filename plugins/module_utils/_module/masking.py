@@ -8,7 +8,9 @@ dictionary, not a password in an address. no_log for a whole dictionary would ma
 
 from __future__ import annotations
 
+import re
 import typing as t
+import urllib.parse
 
 from .._model.addresses import HIDDEN, masked
 from .._model.client_config import is_harmless
@@ -41,9 +43,15 @@ def shown(params: t.Mapping[str, _Json], spec: t.Mapping[str, _Json]) -> dict[st
 
 
 def hidden(params: t.Mapping[str, _Json], spec: t.Mapping[str, _Json]) -> set[str]:
-    """The texts that shown() does not show and that a message could quote; numbers may be anything else as well."""
+    """The texts that shown() does not show and that a message could quote; numbers may be anything else as well.
+
+    Also the values in the address of a Spark Connect server by themselves, as its client uses them.
+    """
     visible = set(_texts(shown(params, spec)))
-    return {text for text in set(_texts(params)) - visible if len(text) >= _SHORT and not text.isdigit()}
+    texts = set(_texts(params)) - visible
+    values = {value for text in texts for value in re.findall(r"=([^;]+)", text) if text.startswith("sc://")}
+    texts |= values | set(map(urllib.parse.unquote, values))
+    return {text for text in texts if len(text) >= _SHORT and not text.isdigit()}
 
 
 def options_of(spec: t.Mapping[str, _Json]) -> dict[str, _Json]:

@@ -1,6 +1,7 @@
 """Where Spark runs is refused early when it cannot be meant, and tells no secret."""
 
 import pytest
+from pyspark.sql.connect import client
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
@@ -37,6 +38,35 @@ def test_a_spark_connect_server_is_named_without_its_token(remote, address):
     options = spark_options_from({"remote": remote})
     assert options.remote_address == address and not options.is_local
     assert "s3cret" not in f"{options} {options!r}"
+
+
+@pytest.mark.parametrize(
+    ("remote", "told"),
+    [
+        ("sc://a:15002/;use_ssl=true;token=s3cret==", "%3D"),
+        ("sc://a:15002/;token=s3/cret", "%2F"),
+        ("sc://a:15002/;token=s3cret;", "name=value"),
+        ("sc://a:15002/;token=s3;cret", "%3B"),
+        ("sc://a:15002/;token=a?s3cret", "%3F"),
+        ("sc://a:15002/;s3cret", "name=value"),
+        ("sc://a:15002/;=s3cret", "name=value"),
+        ("sc://a:15002/s3cret", "no address"),
+        ("sc://a:15002;token=s3cret", "/;use_ssl=true;token=..."),
+        ("sc://a?token=s3cret", "no address"),
+    ],
+)
+def test_parameters_that_the_client_would_quote_are_refused(remote, told):
+    with pytest.raises(InvalidInput) as refused:
+        spark_options_from({"remote": remote})
+    assert told in str(refused.value) and "cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "remote", ["sc://a", "sc://a/", "sc://a/;token=U2Vj%3D%3D", "sc://a:1/;use_ssl=true;x-y=;token=a+b@c:d"]
+)
+def test_parameters_that_the_client_takes_are_taken(remote):
+    assert spark_options_from({"remote": remote}).remote == remote
+    client.DefaultChannelBuilder(remote)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import Module as Framed
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries, reporter
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import hidden
 
 GOOD = {"confluent-kafka": "2.10.0", "kafka-python": "3.0.12", "xxhash": "3.0.0"}
 
@@ -121,6 +122,12 @@ def test_what_nobody_has_thought_of_is_not_hidden(installed):
 
     with pytest.raises(KeyError):
         Framed.run(Module(), fail)
+
+
+def test_the_token_of_a_spark_connect_server_is_masked_as_the_client_quotes_it():
+    spec = {"spark": {"type": "dict", "options": {"remote": {"type": "str", "no_log": True}}}}
+    remote = "sc://host:15002/;use_ssl=true;token=U2VjcmV0%3D%3D"
+    assert hidden({"spark": {"remote": remote}}, spec) == {remote, "U2VjcmV0%3D%3D", "U2VjcmV0=="}
 
 
 @pytest.mark.parametrize(
