@@ -27,10 +27,14 @@ OWNED = frozenset({
     "spark.speculation", "spark.sql.ansi.enabled", "spark.sql.execution.arrow.pyspark.validateSchema.enabled",
     "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled", "spark.sql.session.timeZone",
 })  # fmt: skip
-_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|spark://[^\s/@]+|yarn|k8s://[^\s@]+")
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|spark://[^\s/@]+|yarn|k8s://[^\s@?#]+")
 _REMOTE = re.compile(r"sc://([^\s/;:@?#]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(/(;\S*)?)?")
 # The client's message would quote any other parameter, or what it takes for a path.
 _PARAMETERS = re.compile(r"(;[^\s;=/?#]+=[^\s;=/?#]*)*")
+# The user names of Azure's addresses are those of containers.
+_LOGIN = re.compile(r"(?<![a-z0-9+.-])(?!(abfs|wasb)s?://[^/:@]*@)[a-z][a-z0-9+.-]*://[^/\s,?#]*@", re.IGNORECASE)
+_LISTED = "Spark's properties are visible in the list of processes"
+_FROM_FILE = "put {} into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names"
 _MEMORY = re.compile(r"[1-9]\d*[mMgG]")
 
 
@@ -114,6 +118,13 @@ def _of_places(made: SparkOptions, given: t.Container[str]) -> t.Iterator[Migrat
             f"master in {option_name('spark')} is {masked(made.master)!r}",
             remedy="write it like local[*,4], spark://host:7077, yarn or k8s://https://host",
         )
+    for archive in ",".join(made.archives).split(","):
+        if _LOGIN.match(archive) or ("://" in archive and "?" in archive):
+            yield InvalidInput(
+                f"the address {masked(archive)} of archives in {option_name('spark')} has user information or a query, and "
+                f"{_LISTED}",
+                remedy=f"name a file of this machine, or {_FROM_FILE.format('it as spark.archives')}",
+            )
     if not _MEMORY.fullmatch(made.driver_memory):
         yield InvalidInput(
             f"driver_memory in {option_name('spark')} is {made.driver_memory!r}", remedy="write it like 512m or 2g"
@@ -129,8 +140,10 @@ def _checked(key: t.Any, value: t.Any) -> tuple[str, str]:
     if not name.startswith("spark."):
         raise InvalidInput(f"{place} holds {name}, which is no property of Spark", remedy="remove it")
     if is_secret(name):
+        raise InvalidInput(f"{place} holds {name}, and {_LISTED}", remedy=_FROM_FILE.format("it"))
+    text = property_text(place, name, value, option=OPTIONS.get(name), is_owned=name in OWNED)
+    if _LOGIN.search(text):
         raise InvalidInput(
-            f"{place} holds {name}, and Spark's properties are visible in the list of processes",
-            remedy="put it into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names",
+            f"{name} in {place} has an address with user information, and {_LISTED}", remedy=_FROM_FILE.format("it")
         )
-    return name, property_text(place, name, value, option=OPTIONS.get(name), is_owned=name in OWNED)
+    return name, text

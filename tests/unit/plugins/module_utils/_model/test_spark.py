@@ -158,3 +158,33 @@ def test_secrets_are_refused_where_everybody_sees_them(name):
 )
 def test_where_a_secret_lies_is_none(name):
     assert spark_options_from({"conf": {name: "/etc/secrets"}}).conf == {name: "/etc/secrets"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"archives": ["/srv/a.tgz#a", "https://me:s3cret@repo.example.com/env.tar.gz#env"]},
+        {"archives": ["/srv/a.tgz#a,https://s3cret@repo.example.com/env.tar.gz#env"]},
+        {"archives": ["https://repo.example.com/env.tar.gz?signature=s3cret#env"]},
+        {"archives": ["abfss://box:s3cret@account.dfs.core.windows.net/env.tar.gz"]},
+        {"conf": {"spark.jars": "/a.jar,https://me:s3cret@repo.example.com/b.jar"}},
+        {"conf": {"spark.executor.extraJavaOptions": "-Dx=1 -Dproxy=http://me:s3cret@proxy:3128"}},
+        {"master": "k8s://https://a:6443?token=s3cret"},
+    ],
+)
+def test_addresses_with_secrets_are_refused_where_everybody_sees_them(given):
+    with pytest.raises(InvalidInput) as refused:
+        spark_options_from(given)
+    assert "s3cret" not in str(refused.value)
+    assert "SPARK_CONF_DIR" in str(refused.value) or "master" in given
+
+
+def test_addresses_without_secrets_are_taken():
+    archives = ("abfss://box@account.dfs.core.windows.net/env.tar.gz#env", "s3a://box/a@b.tar.gz#env", "/srv/a?@b.tgz")
+    jdbc = "jdbc:postgresql://host/metastore?ssl=true"
+    conf = {
+        "spark.hadoop.javax.jdo.option.ConnectionURL": jdbc,
+        "spark.eventLog.dir": "abfss://box@account.dfs.core.windows.net/x",
+    }
+    made = spark_options_from({"archives": archives, "conf": conf})
+    assert made.archives == archives and made.conf == conf
