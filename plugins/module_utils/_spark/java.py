@@ -132,10 +132,10 @@ def class_data(java: Java, work: Path) -> ClassData:
 def _folder() -> Path | None:
     """The user's cache, if nobody else can write into it: whoever can, decides what Java runs."""
     named = os.environ.get("STREAMSHIFT_CACHE")
-    folder = (Path(named).expanduser() if named else Path.home() / ".cache/streamshift-kafka") / "spark"
     try:
+        folder = (Path(named).expanduser() if named else Path.home() / ".cache/streamshift-kafka") / "spark"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         status = folder.stat()
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home, as in a container
         return None
     return folder if status.st_uid == os.getuid() and not status.st_mode & 0o022 else None

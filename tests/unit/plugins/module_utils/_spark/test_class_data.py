@@ -42,3 +42,10 @@ def test_a_folder_that_others_can_write_into_is_not_used(cache, tmp_path):
 def test_a_home_that_cannot_be_written_is_no_error(cache, tmp_path):
     cache.parent.write_text("a file")
     assert class_data(JAVA, tmp_path).java_options == []
+
+
+@pytest.mark.parametrize("named", ["", "~nobody-of-this-name/cache"])
+def test_a_user_without_a_home_is_no_error(named, monkeypatch, tmp_path):
+    monkeypatch.setenv("STREAMSHIFT_CACHE", named)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as where neither HOME nor the list of users has one
+    assert class_data(JAVA, tmp_path).java_options == []
