@@ -60,7 +60,7 @@ def copy(source, destination, orders, topic, tmp_path):
 def test_who_runs_it_is_killed(destination, copy, topic, mark):
     copy.backlog(via=dies_copying("copy_steps.CopyRun.make_topics"))
     assert copy.copy_file.exists()
-    copy.backlog(via=dies_copying("copy_steps.open_session"))
+    copy.backlog(via=dies_copying("copy_steps.copy"))
     assert clients.partitions_of(destination, topic) == [0, 1, 2, 3]
 
     first = copy.begun(seconds=30)

@@ -54,7 +54,8 @@ def sparkless() -> t.Iterator[None]:
     with (
         mock.patch.multiple(
             copy_steps,
-            open_session=lambda _options: contextlib.nullcontext(),
+            open_session=lambda _options: contextlib.nullcontext(mock.Mock()),
+            check_speculation=lambda _spark: None,
             parallel_tasks=lambda _spark: TASKS,
             copy=_copy,
             rebuild=_rebuild,

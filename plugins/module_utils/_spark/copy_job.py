@@ -31,18 +31,22 @@ if t.TYPE_CHECKING:
 _BEGINNING = 50
 
 
-def copy(spark: SparkSession, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
-    """Copy what is left of all jobs. -> how many records and bytes were copied, without what failed attempts have.
-
-    A task that Spark tries again goes on where it has ended. Raises as on_workers(): Locked where another run has taken the
-    copy over, Refused where its progress or a topic is another one, SparkFailed where a server may try a task twice at a time.
-    """
-    if str(spark.conf.get("spark.speculation", "false")).lower() == "true":  # an embedded session has switched it off
+def check_speculation(spark: SparkSession) -> None:
+    """Raise SparkFailed where a server may try a task of a copy twice at a time; an embedded session does not."""
+    if str(spark.conf.get("spark.speculation", "false")).lower() == "true":
         raise SparkFailed(
             "spark.speculation is on at the Spark Connect server",
             why="a second attempt at a task would end the transactions of the first one",
             remedy=f"start the server without it; or leave remote out of {option_name('spark')}",
         )
+
+
+def copy(spark: SparkSession, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
+    """Copy what is left of all jobs. -> how many records and bytes were copied, without what failed attempts have.
+
+    A task that Spark tries again goes on where it has ended. Raises as on_workers(): Locked where another run has taken the
+    copy over, Refused where its progress or a topic is another one. See also check_speculation().
+    """
     portable_source, portable_destination = portable(source), portable(destination)
 
     def copy_share(share: t.Sequence[Job]) -> t.Iterator[tuple[int, int]]:

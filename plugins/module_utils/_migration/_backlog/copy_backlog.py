@@ -100,27 +100,29 @@ def copy_backlog(
         notes += unconsumed.zero_times(source, backlog.ranges)
     elif save is not None and not backlog.is_done:
         run = CopyRun(source, destination, options, save, say)
-        # 2. Save the plan before anything else is written, because every later run has to copy up to the same ends.
-        save(backlog)
-        # 3. Make the topics, and suspend settings that would lose or change copied records.
-        backlog, prepared = run.make_topics(backlog)
-        if any(each.copies for each in backlog.ranges):
-            # 4. Claim the copy: every other run of it ends, and its progress names this one.
-            backlog, lost = run.claim(backlog, prepared.made)
-            # 5. Copy: each transaction holds records, progress and boundaries.
-            notes += run.copy_records(backlog, lost, prepared, size=sum(filter(None, sizes.values())))
-            backlog, set_back = suspended_settings.suspend_again(backlog, destination, save)
-            notes += set_back
-        # 6. Note what has become of every range, unless the source has more by now.
+        # 2. Start Spark, because nothing may be written, and no other run ended, where it cannot copy.
+        with run.spark(backlog) as spark:
+            # 3. Save the plan before anything else is written, because every later run has to copy up to the same ends.
+            save(backlog)
+            # 4. Make the topics, and suspend settings that would lose or change copied records.
+            backlog, prepared = run.make_topics(backlog)
+            if spark is not None:
+                # 5. Claim the copy: every other run of it ends, and its progress names this one.
+                backlog, lost = run.claim(backlog, prepared.made)
+                # 6. Copy: each transaction holds records, progress and boundaries.
+                notes += run.copy_records(spark, backlog, lost, prepared, size=sum(filter(None, sizes.values())))
+                backlog, set_back = suspended_settings.suspend_again(backlog, destination, save)
+                notes += set_back
+        # 7. Note what has become of every range, unless the source has more by now.
         backlog, grown = run.finished(backlog)
     notes += grown
-    # 7. Plan where each group goes on.
+    # 8. Plan where each group goes on.
     planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
     plan, set_now = None, False
     if backlog.is_done:
         made = _plan(backlog, planned, source, destination)
         plan = with_expected(made, destination, earlier.plan, receipt)
-        # 8. Bring the topics' settings to where the groups' progress allows them to be.
+        # 9. Bring the topics' settings to where the groups' progress allows them to be.
         backlog, kept, set_now = _settled(backlog, planned, destination, options, receipt, save)
         notes += kept
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)

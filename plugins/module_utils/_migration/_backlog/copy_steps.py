@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import typing as t
 
@@ -19,13 +20,16 @@ from ..._model.progress import Say, counted
 from ..._model.records import TopicPartition, every_partition
 from ..._records.claiming import Lost
 from ..._records.jobs import Job
-from ..._spark.copy_job import copy, rebuild
+from ..._spark.copy_job import check_speculation, copy, rebuild
 from ..._spark.scan_job import parallel_tasks
 from ..._spark.session import open_session
 from . import copy_state, destination_topics, planning, preconditions, takeover
 from .destination_topics import Prepared
 from .planning import CopyOptions
 from .suspended_settings import Save
+
+if t.TYPE_CHECKING:
+    from ..._spark.spark_library import SparkSession
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,6 +45,17 @@ class CopyRun:
     save: Save
     say: Say
     run: Run = dataclasses.field(default_factory=takeover.new_run)
+
+    @contextlib.contextmanager
+    def spark(self, backlog: Backlog) -> t.Iterator[SparkSession | None]:
+        """A session that can copy; None where nothing is to be copied. Raises as open_session() and check_speculation()."""
+        if not any(each.copies for each in backlog.ranges):
+            yield None
+            return
+        self.say("Spark is starting")
+        with open_session(self.options.spark) as spark:
+            check_speculation(spark)
+            yield spark
 
     def make_topics(self, backlog: Backlog) -> tuple[Backlog, Prepared]:
         """Make the topics that are missing, and suspend settings. What was made and what stood there is saved before."""
@@ -71,7 +86,12 @@ class CopyRun:
         return taken, {}
 
     def copy_records(
-        self, backlog: Backlog, lost: t.Mapping[TopicPartition, int], prepared: Prepared, size: int
+        self,
+        spark: SparkSession,
+        backlog: Backlog,
+        lost: t.Mapping[TopicPartition, int],
+        prepared: Prepared,
+        size: int,
     ) -> list[Note]:
         """Copy on Spark what is not copied yet; of what is lost, find out before how far it is, and claim it.
 
@@ -81,27 +101,26 @@ class CopyRun:
         takeover.check_rebuilding(backlog, self.source, lost)
         kept, notes = copy_state.seconds_kept(self.destination, size, self.options.max_bytes_per_second, self.say)
         left = sum(each.end - each.start for each in backlog.ranges)
-        self.say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
-        with open_session(self.options.spark) as spark:
-            if lost:
-                partitions = counted(len(lost), "partition")
-                self.say(f"comparing what is there with the source: the progress of {partitions} is gone")
-                ranges = [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
-                rebuilt = rebuild(spark, self.source, self.destination, ranges)
-                taken = takeover.take_over(backlog, self.destination, self.run, rebuilt=rebuilt)
-                if isinstance(taken, Lost):
-                    raise takeover.grown_since_rebuilt(self.destination, taken.ends)
-            jobs = self._jobs(backlog, prepared, kept * copy_state.RENEWED, parallel_tasks(spark))
-            try:
-                with (
-                    copy_state.telling_progress(backlog, self.destination, self.say),
-                    copy_state.renewed(backlog, self.destination, kept, self.run),
-                ):
-                    copy(spark, self.source, self.destination, jobs)
-            except MigrationError:
-                # A topic that is made anew takes the copy's progress with it, and what brokers then say names no cause.
-                preconditions.check_topics(backlog, self.source, self.destination)
-                raise
+        self.say(f"copying at most {counted(left, 'record')}")
+        if lost:
+            partitions = counted(len(lost), "partition")
+            self.say(f"comparing what is there with the source: the progress of {partitions} is gone")
+            ranges = [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
+            rebuilt = rebuild(spark, self.source, self.destination, ranges)
+            taken = takeover.take_over(backlog, self.destination, self.run, rebuilt=rebuilt)
+            if isinstance(taken, Lost):
+                raise takeover.grown_since_rebuilt(self.destination, taken.ends)
+        jobs = self._jobs(backlog, prepared, kept * copy_state.RENEWED, parallel_tasks(spark))
+        try:
+            with (
+                copy_state.telling_progress(backlog, self.destination, self.say),
+                copy_state.renewed(backlog, self.destination, kept, self.run),
+            ):
+                copy(spark, self.source, self.destination, jobs)
+        except MigrationError:
+            # A topic that is made anew takes the copy's progress with it, and what brokers then say names no cause.
+            preconditions.check_topics(backlog, self.source, self.destination)
+            raise
         return notes
 
     def finished(self, backlog: Backlog) -> tuple[Backlog, list[Note]]:

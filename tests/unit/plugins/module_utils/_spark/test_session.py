@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import check_speculation
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, SCHEMA, _batch, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import (
@@ -45,7 +45,7 @@ def test_no_task_is_attempted_twice_at_a_time(spark):
 def test_a_server_that_attempts_tasks_twice_copies_nothing():
     server = SimpleNamespace(conf=SimpleNamespace(get=lambda name, _default: {"spark.speculation": "true"}[name]))
     with pytest.raises(SparkFailed, match="spark.speculation is on at the Spark Connect server"):
-        copy(server, NOWHERE, NOWHERE, [])
+        check_speculation(server)
 
 
 def test_a_batch_is_what_the_schema_says(spark):

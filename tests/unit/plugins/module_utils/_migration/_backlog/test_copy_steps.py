@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from unittest import mock
 
 import pytest
 
@@ -155,9 +156,8 @@ def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(monkeypatch):
     monkeypatch.setattr(copy_steps.takeover, "check_rebuilding", lambda *_: None)
     monkeypatch.setattr(copy_steps.takeover, "take_over", lambda *_, **_options: Lost({THERE: 140}))
     monkeypatch.setattr(copy_steps.copy_state, "seconds_kept", lambda *_: (None, []))
-    monkeypatch.setattr(copy_steps, "open_session", lambda _options: contextlib.nullcontext())
     monkeypatch.setattr(copy_steps, "rebuild", lambda *_: {})
     options = CopyOptions(SparkOptions())
     run = copy_steps.CopyRun(SOURCE, DESTINATION, options, lambda _: None, lambda _: None)
     with pytest.raises(Refused, match="topic new, partition 0: the log has grown to 140 while .* run again"):
-        run.copy_records(COPIED, {THERE: 130}, Prepared((), {}, {}, frozenset()), 0)
+        run.copy_records(mock.Mock(), COPIED, {THERE: 130}, Prepared((), {}, {}, frozenset()), 0)

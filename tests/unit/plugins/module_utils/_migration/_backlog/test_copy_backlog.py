@@ -1,0 +1,83 @@
+"""A run of a copy writes nothing before it knows that it can go on."""
+
+import contextlib
+import dataclasses
+from unittest import mock
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_backlog, copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Earlier
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused, SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, plan_of
+
+PLANNED = Backlog(
+    "streamshift-copy-0123456789abcdef",
+    "S",
+    "D",
+    SNAPSHOT.digest(),
+    (),
+    (BacklogRange(ORDERS, 7, 9, ORDERS, 0, (7,)),),
+    claimed=False,
+)
+OF_ANOTHER = dataclasses.replace(plan_of(), snapshot="of another migration")
+
+
+@pytest.fixture
+def copying(monkeypatch):
+    """Has the first run of a copy; copying.written is what it has written, or done at the destination, until it ended."""
+    written = mock.Mock()
+    written.run.side_effect = EOFError("topics are made")
+    bounds = {ORDERS: Bounds(0, 9, 9)}
+    planning = copy_backlog.planning
+    monkeypatch.setattr(planning, "entries_of", lambda *_: [Draft("a", ORDERS, "a", ORDERS, CommittedOffset(7))])
+    monkeypatch.setattr(planning, "plan", lambda *_: (PLANNED, bounds))
+    monkeypatch.setattr(copy_backlog.others, "readers_of_appended", lambda *_: [])
+    monkeypatch.setattr(copy_backlog.preconditions, "sizes", lambda *_: {})
+    monkeypatch.setattr(copy_steps.destination_topics, "prepare", written.run)
+
+    def copy(plan=None, speculation="false", spark=contextlib.nullcontext):
+        server = mock.Mock(**{"conf.get.return_value": speculation})
+        monkeypatch.setattr(copy_steps, "open_session", lambda _options: spark(server))
+        clusters = connection_from(SOURCE), connection_from(DESTINATION)
+        earlier = Earlier(None, plan, None)
+        copy_backlog.copy_backlog(
+            SNAPSHOT, *clusters, Mapping(), CopyOptions(), earlier, written.save, lambda _line: None
+        )
+
+    copy.written = written
+    return copy
+
+
+def test_a_copy_that_can_begin_saves_its_ends_first(copying):
+    with pytest.raises(EOFError):
+        copying(plan=plan_of())
+    assert [call[0] for call in copying.written.method_calls] == ["save", "run"]
+
+
+def test_nothing_is_written_where_spark_does_not_start(copying):
+    def fails(_server):
+        raise SparkFailed("Spark's Java process did not start")
+
+    with pytest.raises(SparkFailed, match="did not start"):
+        copying(spark=fails)
+    assert not copying.written.method_calls
+
+
+def test_nothing_is_written_for_a_server_that_would_attempt_tasks_twice(copying):
+    with pytest.raises(SparkFailed, match=r"spark\.speculation is on"):
+        copying(speculation="true")
+    assert not copying.written.method_calls
+
+
+def test_the_plan_of_another_migration_is_not_overwritten(copying):
+    with pytest.raises(Refused, match=r"the plan is not the one of this copy: .* move the plan file elsewhere"):
+        copying(plan=OF_ANOTHER)
+    assert not copying.written.method_calls
