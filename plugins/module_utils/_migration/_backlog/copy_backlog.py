@@ -80,6 +80,8 @@ def copy_backlog(
     grown: list[Note] = []
     if before is None:
         backlog, bounds = planning.plan(snapshot, wanted, source, destination, options)
+        if earlier.plan is not None:  # which would be overwritten
+            preconditions.check_plan(backlog, earlier.plan, destination)
         notes = unconsumed.after_transactions(wanted, bounds, options.on_uncommitted)
         planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
         ours = {entry.key for entry in planned if entry.offset is not None}

@@ -115,7 +115,12 @@ def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
             f"{plan.source_id} and "
             f"{plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and {backlog.destination_id}",
             cluster=str(connection),
-            remedy=f"correct {path_option()}: the copy file and the plan file are those of one copy",
+            remedy=f"correct {path_option()}: the copy file and the plan file are those of one copy"
+            + (
+                ""
+                if backlog.claimed
+                else "; or move the plan file elsewhere, if no commit or rollback needs it any more"
+            ),
             kind=FailureKind.COPY_OUTDATED,
         )
 
