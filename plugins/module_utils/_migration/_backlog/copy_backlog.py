@@ -187,7 +187,7 @@ def _settled(
 ) -> tuple[Backlog, list[Note], bool]:
     """Restore the settings of topics that all groups are past, or suspend them again; in the end, remove the progress."""
     standing = entries.standing_of_groups(backlog, planned, destination, receipt)
-    preconditions.check_done(backlog, destination, standing.past)
+    preconditions.check_done(backlog, destination, standing.needed)
     everything = {topic.name for topic in backlog.topics}
     restored = {topic.name for topic in backlog.topics if topic.restored}
     free = everything if options.restore_retention else standing.past | (restored - standing.ahead)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import typing as t
 
@@ -21,6 +22,7 @@ from ..._records.copied_so_far import LastGroup
 from ..._spark.copy_job import Compared, compare
 from ..._spark.session import open_session
 from . import preconditions
+from .entries import standing_of_groups
 
 _NOWHERE = LastGroup("", -1)
 _OPEN_SECONDS = 60.0  # the copy's own transactions end at once; those of others mostly as soon
@@ -29,7 +31,7 @@ _LOOK_SECONDS = 1.0
 
 def copy_differences(
     backlog: Backlog,
-    planned: t.Iterable[PlanEntry],
+    planned: t.Sequence[PlanEntry],
     source: Connection,
     destination: Connection,
     spark: SparkOptions,
@@ -39,7 +41,8 @@ def copy_differences(
 
     planned: where the groups go on.
 
-    Raises Refused where not everything is copied, or a topic is another one than the copy has written to.
+    Raises Refused where not everything is copied, a topic is another one than the copy has written to, or copied records are
+    gone that a group may need.
     """
     if not backlog.is_done:
         raise Refused(
@@ -49,18 +52,23 @@ def copy_differences(
     ranges = [each for each in backlog.ranges if each.copies]
     source_bounds = positions.partition_bounds(source, [each.source for each in ranges])
     destination_bounds = _readable_bounds(destination, ranges)
+    if any(destination_bounds[each.destination].log_start > each.begin for each in ranges):
+        # No receipt tells which groups have consumed, so in doubt they need what is gone.
+        needed = standing_of_groups(backlog, planned, destination, None).needed
+        preconditions.check_done(backlog, destination, needed)
     last: dict[TopicPartition, LastGroup] = {}
     for entry in planned:
         if entry.offset is not None and entry.offset > last.get(entry.partition, _NOWHERE).offset:
             last[entry.partition] = LastGroup(entry.group, entry.offset)
     wanted = [
         Compared(
-            backlog_range,
-            source_bounds[backlog_range.source].log_start,
-            destination_bounds[backlog_range.destination].end,
-            last.get(backlog_range.destination),
+            left,
+            source_bounds[left.source].log_start,
+            destination_bounds[left.destination].end,
+            last.get(left.destination),
         )
         for backlog_range in ranges
+        if (left := _left(backlog_range, destination_bounds[backlog_range.destination].log_start)) is not None
     ]
     if not wanted:
         return []
@@ -68,6 +76,19 @@ def copy_differences(
     with open_session(spark) as session:
         differences = compare(session, source, destination, wanted)
     return differences + _only_copies(wanted) if differences else []
+
+
+def _left(backlog_range: BacklogRange, log_start: int) -> BacklogRange | None:
+    """What can be compared of a range of which the destination has deleted copied records: all from the next boundary on.
+
+    How many records there are to be is unknown then.
+    """
+    if log_start <= backlog_range.begin:
+        return backlog_range
+    for boundary in backlog_range.boundaries:
+        if (place := backlog_range.place(boundary)) >= log_start:
+            return dataclasses.replace(backlog_range, start=boundary, begin=place, done=None)
+    return None
 
 
 def _only_copies(compared: t.Iterable[Compared]) -> list[str]:

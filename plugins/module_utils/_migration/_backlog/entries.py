@@ -83,11 +83,14 @@ def copy_entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: On
 class CopiedTopics(t.NamedTuple):
     """Topics of the destination. past: every group has consumed all that was copied. ahead: some group has all of it ahead.
 
+    needed: the offset from which on some group may need the records of a partition. Of topics that have their settings back,
+    and so lose records by their retention, only groups that have everything ahead count.
     unsure: the group-partitions that stand after what was copied, although nobody knows whether they have consumed it.
     """
 
     past: set[str]
     ahead: set[str]
+    needed: dict[TopicPartition, int]
     unsure: list[PlanEntry]
 
 
@@ -100,6 +103,8 @@ def standing_of_groups(
     the copy, or somebody's mistake, and the group may still be set to the records before it.
     """
     waiting, ahead, unsure = set(), set(), []
+    needed: dict[TopicPartition, int] = {}
+    restored = {topic.name for topic in backlog.topics if topic.restored}
     lines = _lines(backlog, receipt)
     given = _given(lines)
     for entry, start, reading, end in _standings(backlog, planned, destination):
@@ -111,13 +116,17 @@ def standing_of_groups(
         # A group that had all of its offsets before has no line at all, and may have consumed all the same.
         may_have_consumed = line is None and commit is not None and commit.offset >= end and reading.had_members
         is_unset = receipt is not None and not was_set and not may_have_consumed
-        if commit is None or commit.offset < start or is_unset:
+        has_all_ahead = commit is None or commit.offset < start or is_unset
+        if has_all_ahead:
             ahead.add(topic)
         if commit is None or commit.offset < end or not is_accounted:
             waiting.add(topic)
+            if has_all_ahead or topic not in restored:
+                first = start if commit is None or has_all_ahead or commit.offset >= end else commit.offset
+                needed[entry.partition] = min(first, needed.get(entry.partition, first))
             if commit is not None and commit.offset >= end and not is_unset:
                 unsure.append(entry)
-    return CopiedTopics({topic.name for topic in backlog.topics} - waiting, ahead, unsure)
+    return CopiedTopics({topic.name for topic in backlog.topics} - waiting, ahead, needed, unsure)
 
 
 def are_set(

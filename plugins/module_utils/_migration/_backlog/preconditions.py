@@ -126,12 +126,12 @@ def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
 
 
 def check_log(
-    connection: Connection, backlog_range: BacklogRange, next_: int | None, bounds: Bounds, keeps: bool = True
+    connection: Connection, backlog_range: BacklogRange, next_: int | None, bounds: Bounds, first: int | None
 ) -> None:
     """Raise Refused where the destination's log does not hold what was copied to it.
 
-    next_: the offset after the last copied record, None where there is none. keeps: whether its records must all be
-    there still.
+    next_: the offset after the last copied record, None where there is none. first: the offset from which on its records must
+    all be there still, None where they need not.
     """
     if next_ is None:
         return
@@ -140,8 +140,10 @@ def check_log(
         raise _other_topic(
             connection, what, why="the topic was recreated or truncated", **backlog_range.destination._asdict()
         )
-    if keeps and bounds.log_start > backlog_range.begin:
+    if first is not None and bounds.log_start > first:
         what = f"the log begins at {bounds.log_start}, and records were copied from {backlog_range.begin} on"
+        if first > backlog_range.begin:
+            what += f", of which a group needs those from {first} on"
         why = "copied records were deleted before every group has consumed them"
         raise _other_topic(connection, what, why=why, **backlog_range.destination._asdict())
 
@@ -162,24 +164,23 @@ def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str
     for backlog_range in ranges:
         try:
             done = backlog_range.done and backlog_range.done.next
-            check_log(destination, backlog_range, done, bounds[backlog_range.destination], keeps=False)
+            check_log(destination, backlog_range, done, bounds[backlog_range.destination], first=None)
         except Refused as exc:
             problems.setdefault(backlog_range.destination.topic, str(exc))
     return problems
 
 
-def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection[str] = ()) -> None:
+def check_done(backlog: Backlog, destination: Connection, needed: t.Mapping[TopicPartition, int] | None = None) -> None:
     """Raise Refused where the logs do not hold what a finished copy has written.
 
-    consumed: topics of which groups need nothing any more; those that have their settings back lose records by their retention.
+    needed: from which offset on groups need it, of partitions where they do; None where all of it must be there still.
     """
-    free = {topic.name for topic in backlog.topics if topic.restored} | set(consumed)
     written = [each for each in backlog.ranges if each.done is not None and each.done.next is not None]
     bounds = positions.partition_bounds(destination, [each.destination for each in written])
     for backlog_range in written:
         done = backlog_range.done and backlog_range.done.next
-        keeps = backlog_range.destination.topic not in free
-        check_log(destination, backlog_range, done, bounds[backlog_range.destination], keeps=keeps)
+        first = backlog_range.begin if needed is None else needed.get(backlog_range.destination)
+        check_log(destination, backlog_range, done, bounds[backlog_range.destination], first)
 
 
 def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:

@@ -228,7 +228,7 @@ def _judged(
         planned, progress = ranges[partition], kept[partition]
         if progress is not None:
             _check_end(destination, backlog, planned, progress)
-            preconditions.check_log(destination, planned, progress.next, log)
+            preconditions.check_log(destination, planned, progress.next, log, planned.begin)
         elif log.high_watermark > planned.begin and fresh:
             if log.log_start < log.high_watermark and not append:
                 raise Refused(

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_differences, copy_steps
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import Prepared
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import CopiedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
@@ -40,7 +41,7 @@ COPIED = Backlog(
 def compared(monkeypatch):
     """Compares the copy while the destination's log looks like this, one look after the other; -> up to where."""
 
-    def compare(*looks, log_start=100, differences=()):
+    def compare(*looks, log_start=100, differences=(), copied=COPIED):
         coming, waits, ends = list(looks), [], []
 
         def bounds(connection, partitions):
@@ -50,6 +51,7 @@ def compared(monkeypatch):
 
         def compared_ranges(_session, _source, _destination, wanted):
             ends.extend(each.end for each in wanted)
+            compare.wanted = [each.range for each in wanted]
             return list(differences)
 
         monkeypatch.setattr(copy_differences.positions, "partition_bounds", bounds)
@@ -59,14 +61,15 @@ def compared(monkeypatch):
         clock = iter(range(0, 10_000, 10))
         monkeypatch.setattr(copy_differences.time, "monotonic", lambda: next(clock))
         monkeypatch.setattr(copy_differences.time, "sleep", waits.append)
-        found = copy_differences.copy_differences(COPIED, (), SOURCE, DESTINATION, SparkOptions(), lambda _text: None)
-        return found if differences else (ends[0], len(waits))
+        found = copy_differences.copy_differences(copied, (), SOURCE, DESTINATION, SparkOptions(), lambda _text: None)
+        return found if differences else (ends[:1], len(waits))
 
+    compare.wanted = []
     return compare
 
 
 def test_a_transaction_that_hides_copied_records_is_waited_for(compared):
-    assert compared(Bounds(0, 60, 130), Bounds(0, 130, 130)) == (130, 1)
+    assert compared(Bounds(0, 60, 130), Bounds(0, 130, 130)) == ([130], 1)
 
 
 def test_one_that_stays_open_is_not_called_a_missing_record(compared):
@@ -76,7 +79,7 @@ def test_one_that_stays_open_is_not_called_a_missing_record(compared):
 
 @pytest.mark.parametrize("log", [Bounds(0, 101, 130), Bounds(0, 50, 50)], ids=["open after the copy", "cut off"])
 def test_nothing_else_is_waited_for(compared, log):
-    assert compared(log) == (log.end, 0)
+    assert compared(log) == ([log.end], 0)
 
 
 def test_nobody_is_to_delete_what_only_the_destination_has(compared):
@@ -85,6 +88,27 @@ def test_nobody_is_to_delete_what_only_the_destination_has(compared):
     difference, warning = compared(log, log_start=101, differences=["a difference"])
     assert difference == "a difference" and "Neither delete nor empty these topics" in warning
     assert warning.endswith("new-0 (the log of orders-0 starts at 101 now, and the copy at 100)")
+
+
+@pytest.mark.parametrize(
+    "log_start, start, begin", [(0, 100, 0), (1, 150, 40), (40, 150, 40), (41, 180, 70), (71, None, None)]
+)
+def test_what_retention_has_taken_of_a_finished_copy_is_not_compared(monkeypatch, compared, log_start, start, begin):
+    """Groups were past it. From the next boundary on, everything is compared: it is where a group may still go on."""
+    done = Done(90, 900, 90, 0, 0, {100: 0, 150: 40, 180: 70})
+    only = dataclasses.replace(COPIED.ranges[0], boundaries=(100, 150, 180), done=done)
+    standing = CopiedTopics(set(), set(), {}, [])
+    monkeypatch.setattr(copy_differences, "standing_of_groups", lambda *_: standing)
+    compared(Bounds(log_start, 90, 90), copied=dataclasses.replace(COPIED, ranges=(only,)))
+    assert [(each.start, each.begin) for each in compared.wanted] == ([] if start is None else [(start, begin)])
+    assert all((each.done is None) == (log_start > 0) for each in compared.wanted)
+    standing.needed[THERE] = 0
+    with (
+        pytest.raises(Refused, match="new, partition 0: the log begins at 1, and")
+        if log_start
+        else contextlib.nullcontext()
+    ):
+        compared(Bounds(min(1, log_start), 90, 90), copied=dataclasses.replace(COPIED, ranges=(only,)))
 
 
 @pytest.fixture

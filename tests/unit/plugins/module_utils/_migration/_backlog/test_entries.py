@@ -106,11 +106,14 @@ def test_a_log_that_was_cut_off_before_a_committed_offset_is_not_copied_from_the
 ENTRIES = copy_entries(DONE, [group("billing", 20)], "ignore")  # planned at 100; what was copied ends at 140
 
 
+COPIED = dataclasses.replace(DONE, topics=(BacklogTopic("new", "orders"),))
+
+
 @pytest.fixture
 def standing(monkeypatch):
     """What becomes known of the group that stands at this offset; written: what the receipt says, None for no receipt."""
 
-    def standing(committed, written, joined=True):
+    def standing(committed, written, joined=True, known=COPIED):
         offsets = {} if committed is None else {THERE: CommittedOffset(committed, "its metadata")}
         reading = GroupReading("billing", True, "Empty", "classic", "consumer" if joined else "", offsets)
         monkeypatch.setattr(entries.groups, "read_groups", lambda *_args: {"billing": reading})
@@ -122,13 +125,10 @@ def standing(monkeypatch):
             "another group": [ReceiptEntry("shipping", THERE, None, target, target)],
         }
         receipt = written and Receipt("b", tuple(lines[written]))
-        found = entries.standing_of_groups(COPIED, ENTRIES, CLUSTER, receipt)
+        found = entries.standing_of_groups(known, ENTRIES, CLUSTER, receipt)
         return found, entries.are_set(COPIED, ENTRIES, CLUSTER, receipt)
 
     return standing
-
-
-COPIED = dataclasses.replace(DONE, topics=(BacklogTopic("new", "orders"),))
 
 
 @pytest.mark.parametrize(
@@ -196,3 +196,38 @@ def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, r
         compressing = dataclasses.replace(CLUSTER, client_config={"compression.type": codec})
         with pytest.raises(BrokerError) if refuses else contextlib.nullcontext():
             preconditions.check_room(planned, CLUSTER, compressing, BOUNDS)
+
+
+@pytest.mark.parametrize(
+    "committed, written, joined, kept, restored",
+    [
+        (99, "set", True, 100, 100),
+        (None, "set", True, 100, 100),
+        (139, "set", True, 139, None),
+        (140, "set", True, None, None),
+        (41_877, "set", False, 100, None),
+        (41_877, "rolled back", True, 100, 100),
+    ],
+)
+def test_what_a_group_still_needs(standing, committed, written, joined, kept, restored):
+    """restored: once retention may take what was copied, because every group was past it, or because the user wanted it."""
+    for is_restored, first in (False, kept), (True, restored):
+        topics = (BacklogTopic("new", "orders", restored=is_restored),)
+        found, _are_set = standing(committed, written, joined, dataclasses.replace(COPIED, topics=topics))
+        assert found.needed == ({} if first is None else {THERE: first})
+
+
+@pytest.mark.parametrize(
+    "needed, log_start, refused",
+    [
+        (None, 101, "begins at 101, and records were copied from 100 on: copied"),
+        ({THERE: 100}, 101, "begins at 101, and records were copied from 100 on: copied"),
+        ({THERE: 110}, 111, "copied from 100 on, of which a group needs those from 110 on: copied"),
+        ({THERE: 110}, 110, None),
+        ({}, 140, None),
+    ],
+)
+def test_copied_records_that_a_group_needs_must_be_there(monkeypatch, needed, log_start, refused):
+    monkeypatch.setattr(positions, "partition_bounds", lambda *_: {THERE: Bounds(log_start, 140, 140)})
+    with pytest.raises(Refused, match=refused) if refused else contextlib.nullcontext():
+        preconditions.check_done(DONE, CLUSTER, needed)

@@ -276,7 +276,7 @@ def test_progress_that_a_finished_copy_removes_counts_as_a_change_in_check_mode_
     cluster.exist = is_left
     monkeypatch.setattr(copy_backlog.preconditions, "check_done", lambda *_: None)
     monkeypatch.setattr(
-        copy_backlog.entries, "standing_of_groups", lambda *_: entries.CopiedTopics({"orders"}, set(), [])
+        copy_backlog.entries, "standing_of_groups", lambda *_: entries.CopiedTopics({"orders"}, set(), {}, [])
     )
     monkeypatch.setattr(copy_backlog.suspended_settings, "bring_settings", lambda *_: (BACKLOG, [], False))
     _backlog, notes, changed = copy_backlog._settled(BACKLOG, [], NOWHERE, CopyOptions(), None, save)
