@@ -45,7 +45,8 @@ options:
   copy:
     description:
       - Path of the copy file of M(streamshift.kafka.kafka_backlog_copy). Needs O(plan) and O(method=records). The
-        module then also compares all copied records with the source, from the start of the copy on.
+        module then also compares all copied records with the source, from the start of the copy on. Outside of what was
+        copied, it reads nothing for the offsets of the plan of this copy, whatever O(limit) is.
       - The task fails if a record is missing, is there more than once, or has another place in the order. Records that
         other producers have written to the same partitions do not fail the task.
       - Cannot be used with O(on_problem=report), because no offset is to blame for a copy that differs.

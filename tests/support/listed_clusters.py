@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
     ClaimCase,
     findings,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
@@ -104,10 +105,14 @@ class Clusters:
         limit: int | None = None,
         parts: tuple[str, ...] = PARTS,
         absent: Absent | None = None,
+        copied: BacklogRange | None = None,
     ) -> list[Finding]:
-        """claims: offsets at the source and the destination, and how many repeats the plan says. absent: as it says, too."""
+        """claims: offsets at the source and the destination, and how many repeats the plan says. absent: as it says, too.
+
+        copied: by a copy of a backlog.
+        """
         cases = [
-            ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(parts), absent)
+            ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(parts), absent, copied)
             for c, d, repeats in claims
         ]
         fakes = (

@@ -210,6 +210,12 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         ]
     notes = [note for each in claimed for note in each.notes]
     module.warned(notes)
+    if params["copy"]:
+        copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
+        claimed = [
+            each.within(copied) if one.made.snapshot == copied.snapshot else each
+            for each, one in zip(claimed, planned, strict=True)
+        ]
     verified, reports = use_case.records(
         claimed, source, destination, params["limit"] or None, spark, module.say, OnAbsent(params["on_absent"])
     )
@@ -217,7 +223,6 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         # Few runs have a copy to verify.
         from .._migration._backlog.copy_differences import copy_differences
 
-        copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
         entries = [entry for each in planned for entry in each.made.entries]
         verified.problems[:0] = of_copy(copy_differences(copied, entries, source, destination, spark, module.say))
     digests = [each.digest for each in planned] if planned else [None]

@@ -10,6 +10,7 @@ import typing as t
 from ..._comparing.claims import Claim
 from ..._control import groups, topics
 from ..._model.background import at_once
+from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
 from ..._model.group_state import CommittedOffset, commit_text, commits_of, same_commit
 from ..._model.grouping import values_by_key
@@ -58,6 +59,18 @@ class Claims(t.NamedTuple):
     notes: list[Note]
     unidentified: tuple[PlanEntry, ...] = ()
     requested: int = 0
+
+    def within(self, copied: Backlog) -> Claims:
+        """The same for the plan of a copy: only what was copied is read."""
+        ranges: dict[tuple[TopicPartition, ...], BacklogRange] = {
+            (each.source, each.destination): each for each in copied.ranges
+        }
+
+        def of_copy(case: ClaimCase) -> ClaimCase:
+            at_both = *case.claim.source, *case.claim.destination
+            return case._replace(copied=ranges.get(tuple(partition for partition, _offset in at_both)))
+
+        return self._replace(cases=[of_copy(case) for case in self.cases])
 
 
 def entries_to_compare(

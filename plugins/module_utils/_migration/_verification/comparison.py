@@ -11,6 +11,8 @@ import typing as t
 
 from ..._comparing.claims import Claim, Window, Windows, extent, window
 from ..._comparing.verified import finding
+from ..._matching.evidence import LogFacts
+from ..._model.backlog import BacklogRange
 from ..._model.connection import Connection
 from ..._model.match_on import MatchOn
 from ..._model.notes import Note, NoteKind
@@ -43,11 +45,15 @@ _LIMITS_READ = 8
 
 
 class ClaimCase(t.NamedTuple):
-    """A claim, and how its records are compared. absent: what its plan says to be absent, within the limit or not."""
+    """A claim, and how its records are compared. absent: what its plan says to be absent, within the limit or not.
+
+    copied: all that a backlog's copy can have brought to the destination; what is outside of it on both sides is not read.
+    """
 
     claim: Claim
     match_on: MatchOn
     absent: Absent | None = None
+    copied: BacklogRange | None = None
 
 
 def findings(
@@ -259,12 +265,13 @@ def _units(
     """
     units: dict[t.Any, PartitionUnit] = {}
     for number in numbers:
-        claim, match_on, _absent = cases[number]
-        windows, pair = _read_for(claim, logs, limit)
+        case = cases[number]
+        claim, match_on = case.claim, case.match_on
+        windows, pair = _read_for(case, logs, limit)
         wanted = pair.size
         if most is not None and wanted > most:
             less = most // (_LIMITS_READ * (len(claim.source) + len(claim.destination)))
-            windows, pair = _read_for(claim, logs, less)
+            windows, pair = _read_for(case, logs, less)
             left_out[number] = wanted - pair.size
         key = pair, match_on, windows.is_lossy  # of equal extents, some windows are cut and others are not
         if key not in units:
@@ -273,8 +280,9 @@ def _units(
     return list(units.values())
 
 
-def _read_for(claim: Claim, logs: _Edges, limit: int | None) -> tuple[Windows, LogPair]:
+def _read_for(case: ClaimCase, logs: _Edges, limit: int | None) -> tuple[Windows, LogPair]:
     """What a claim looks at, and what is read for it."""
+    claim, copied = case.claim, case.copied
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
     is_lossy = False
@@ -283,8 +291,11 @@ def _read_for(claim: Claim, logs: _Edges, limit: int | None) -> tuple[Windows, L
     for partition, offset in claim.source:
         # Up to the high watermark: what an open transaction holds is not consumed, and may be copied.
         facts = logs.source.logs[partition].facts
+        if copied is not None:
+            facts = _part(facts, copied.start, copied.end)
         around = window(offset, facts.log_start, facts.high_watermark, reach)
-        is_lossy |= facts.is_lossy or around.cut_below
+        has_lost = facts.is_lossy if copied is None else facts.compacted or facts.log_start > copied.start
+        is_lossy |= has_lost or around.cut_below
         if partition in logs.existed:  # what is at or after this offset serves as partner of other records only
             around = around._replace(near=max(offset, min(around.near, logs.existed[partition])))
         sources.append(around)
@@ -294,9 +305,19 @@ def _read_for(claim: Claim, logs: _Edges, limit: int | None) -> tuple[Windows, L
     copies: list[Extent] = []
     for partition, offset in claim.destination:
         facts = logs.destination.logs[partition].facts
+        if copied is not None:
+            facts = _part(facts, copied.begin, facts.high_watermark)
         destinations.append(window(offset, facts.log_start, facts.end, reach))
         copies.append(Extent(partition, *extent(destinations[-1], facts.log_start, facts.end, limit)))
     return Windows(tuple(sources), tuple(destinations), is_lossy), LogPair(tuple(originals), tuple(copies))
+
+
+def _part(facts: LogFacts, start: int, end: int) -> LogFacts:
+    """A log of which nothing is read before the start, nor from the end on."""
+    end = min(facts.high_watermark, end)
+    return dataclasses.replace(
+        facts, log_start=max(facts.log_start, start), end=min(facts.end, end), high_watermark=end
+    )
 
 
 def _finding(case: ClaimCase, claim_counts: ClaimCounts, logs: _Edges, left_out: int) -> Finding:

@@ -2,9 +2,10 @@
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_differences
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import Claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import NOT_LOOKED
@@ -14,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import p
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.verify_results import verify_result
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
-from tests.support.module_inputs import DESTINATION, ORDERS, SOURCE, entry, plan_of, saved, warned
+from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
 READING = GroupReading("billing", True, "Empty", "classic", "consumer", {ORDERS: CommittedOffset(5)})
 SKIPPED = Problem(ProblemKind.SKIPPED, "billing", ((ORDERS, 7),), ((ORDERS, 5),), 2, "2 records would be skipped")
@@ -27,6 +28,7 @@ def verify(run_module, monkeypatch, tmp_path):
     def run(problems=(), check=False, **options):
         def records(claimed, source, destination, limit, spark, say, on_absent):
             run.asked = {"limit": limit, "on_absent": on_absent, "method": "records"}
+            run.compared = claimed
             reports = [report.Report("S", "D", limit, ()) for _each in claimed]
             return Verified(1, 0, 4, list(problems), [Note(NoteKind.TO_COME, "a note")]), reports
 
@@ -135,6 +137,16 @@ def test_a_problem_is_only_reported_where_the_user_says_so(verify):
     result = verify([SKIPPED], on_problem="report")
     assert not result.get("failed") and not result["changed"]
     assert "billing" in result["problems"][0] and result["findings"]
+
+
+@pytest.mark.parametrize("is_its_own", [True, False])
+def test_only_what_was_copied_is_read_for_the_plan_of_this_copy(verify, monkeypatch, tmp_path, is_its_own):
+    monkeypatch.setattr(copy_differences, "copy_differences", lambda *_: [])
+    monkeypatch.setattr(Claims, "within", lambda claims, copied: claims._replace(source_id=copied.name))
+    taken = SNAPSHOT.digest() if is_its_own else "another"
+    copied = backlog.Backlog("streamshift-copy-0123456789abcdef", "S", "D", taken, (), ())
+    verify(copy=saved(tmp_path / "copy.json", backlog.to_json(copied)))
+    assert [each.source_id for each in verify.compared] == [copied.name if is_its_own else "S"]
 
 
 def test_a_copy_that_differs_cannot_only_be_reported(verify):

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -227,3 +228,12 @@ def test_of_a_merge_that_is_blocked_in_part_nothing_is_proved_before_the_commit(
 def test_a_plan_for_other_clusters_is_refused(claimed, ids):
     with pytest.raises(Refused, match="the plan was made for another cluster"):
         claimed([entry()], ids=ids)
+
+
+def test_only_what_was_copied_is_read_for_the_plan_of_a_copy(claimed):
+    """Offsets of other partitions, and those of merged topics, are compared as ever."""
+    merged = [entry(FIRST, 7, ((FIRST, 50), (SECOND, 9))), entry(SECOND, 8, ((FIRST, 50), (SECOND, 9)))]
+    of_first = BacklogRange(FIRST, 40, 90, FIRST, 3)
+    copied = Backlog("streamshift-copy-0123456789abcdef", "S", "D", "snapshot", (), (of_first,))
+    for entries, ranges in ([entry(), entry(SECOND, source=((SECOND, 5),))], [of_first, None]), (merged, [None]):
+        assert [case.copied for case in claimed(entries).within(copied).cases] == ranges

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
@@ -147,6 +148,38 @@ def test_within_a_limit_an_offset_whose_records_have_expired_is_verified_from_th
     clusters.source = Cluster(dataclasses.replace(clusters.source.facts, log_start=500), left)
     (found,) = clusters.findings((10, 500 + skipped, None), limit=100)
     assert (found.skipped, len(found.problems), found.compared > 50) == (skipped, skipped, True)
+
+
+COPIED = BacklogRange(AT, 60, 90, AT, 3)
+
+
+def copied_world() -> Clusters:
+    """Of 100 records, those from 60 up to 90 are copied, after three of others; and records expire before."""
+    copies = [*names(range(60, 90), lambda at: at).split(), *["k@1", "l@2"]]
+    clusters = world(names(range(100), lambda at: at), " ".join(["x@1", "y@2", "p7@7", *copies]), start=10)
+    return dataclasses.replace(clusters, expiring=[10] * 5)
+
+
+@pytest.mark.parametrize("limit", [None, 25])
+def test_of_a_copy_nothing_is_read_but_what_was_copied(limit: int | None) -> None:
+    clusters = copied_world()
+    # The last one was in the transaction that was open where the copy ends.
+    right = clusters.findings((60, 3, 0), (75, 18, 0), (90, 33, 0), (95, 33, 0), limit=limit, copied=COPIED)
+    assert [(each.problems, each.repeated) for each in right] == [((), 0)] * 4
+    assert all(each.complete for each in right) or limit
+    read = {name: [at for which, at in clusters.reads if which == name] for name, _at in clusters.reads}
+    assert {(min(offsets), max(offsets)) for offsets in read.values()} == {(60, 89), (3, 34)}
+    assert set(clusters.reads.values()) == {1}
+
+
+@pytest.mark.parametrize("limit", [None, 25])
+@pytest.mark.parametrize(
+    ("committed", "planned", "problem"),
+    [(60, 4, "skipped"), (75, 19, "skipped"), (75, 17, "repeated"), (90, 32, "repeated"), (95, 20, "repeated")],
+)
+def test_of_a_copy_another_offset_is_wrong(limit: int | None, committed: int, planned: int, problem: str) -> None:
+    (found,) = copied_world().findings((committed, planned, 0), limit=limit, copied=COPIED)
+    assert [flaw.kind for flaw in found.problems] == [problem]
 
 
 def test_what_several_groups_share_is_read_once() -> None:
