@@ -131,11 +131,15 @@ class TestSource:
         assert f"group {orders}, topic {orders}, partition 1: offset 11 is committed, and the log ends at 10" in message
 
     def test_group_after_an_open_transaction(self, refused, migration, source, orders):
+        """With live, a group that reads uncommitted records goes on after the copy, and is verified there."""
         with open_transaction(source, orders, [Message(b"open")] * 3):
             commit(source, orders, {(orders, 0): 12})
             migration.snapshot(orders)
-            message = refused(live=True)
-        assert "partition 0: offset 12 is committed, and the log is stable up to 10 only" in message
+            assert "a transaction is open: the log ends at 13, and is stable up to 10" in refused()
+            copied = migration.backlog(live=True)
+        assert {row["partition"]: row["offset"] for row in copied["entries"]} == {0: 0, 1: 0}
+        assert any(f"go on after the copy: {orders} ({orders}-0: 12)" in line for line in copied["notes"])
+        migration.verify(copy=str(migration.copy_file), method="records", limit=0)
 
 
 class TestFiles:

@@ -62,9 +62,12 @@ def quiet_bounds(
 
 
 def after_transactions(
-    wanted: t.Iterable[Draft], bounds: t.Mapping[TopicPartition, Bounds], on_uncommitted: OnUncommitted
+    wanted: t.Collection[Draft], bounds: t.Mapping[TopicPartition, Bounds], on_uncommitted: OnUncommitted
 ) -> list[Note]:
-    """A note of the partitions where the copy ends before an open transaction, though groups have not consumed what follows."""
+    """A note of the partitions where the copy ends before an open transaction, though groups have not consumed what follows.
+
+    Also of the groups that have consumed some of that already.
+    """
     needed = {
         draft.source_partition
         for draft in wanted
@@ -81,6 +84,13 @@ def after_transactions(
         f"included: {first_of(named, more='more partitions')}. To copy that, too, end the transactions "
         f"(kafka-transactions.sh), and plan the copy without {option_name('live')}."
     )
+    ahead = [
+        f"{draft.source_group} ({draft.source_partition}: {draft.offset})"
+        for draft in wanted
+        if draft.committed is not None and draft.offset > bounds[draft.source_partition].end
+    ]
+    if ahead:
+        text += f" Groups that read uncommitted records have consumed some of it, and go on after the copy: {first_of(ahead)}."
     return [Note(NoteKind.SOURCE_GROWN, text)] if named else []
 
 
@@ -105,19 +115,18 @@ def open_ranges(
         partition_offsets = offsets_of.setdefault(draft.source_partition, set())
         if offset is None:
             continue
-        if offset > log.end:
-            beyond = offset > log.high_watermark
+        if offset > log.high_watermark:
             raise Refused(
-                f"offset {offset} is committed, and the log "
-                + (f"ends at {log.high_watermark}" if beyond else f"is stable up to {log.end} only"),
+                f"offset {offset} is committed, and the log ends at {log.high_watermark}",
                 cluster=str(source),
                 group=draft.source_group,
-                why="the topic was recreated or truncated" if beyond else "a transaction is open",
-                remedy="reset the group, or leave it or the topic out" if beyond else "wait for it, or end it",
+                why="the topic was recreated or truncated",
+                remedy="reset the group, or leave it or the topic out",
                 **draft.source_partition._asdict(),
                 kind=FailureKind.RECORDS_UNREACHABLE,
             )
-        partition_offsets.add(max(offset, log.log_start))
+        # A read_uncommitted group may have consumed some of an open transaction, before which the copy ends.
+        partition_offsets.add(min(max(offset, log.log_start), log.end))
     ranges = []
     for partition, offsets in sorted(offsets_of.items()):
         end = bounds[partition].end

@@ -95,6 +95,26 @@ def test_what_has_expired_is_not_in_the_range():
     assert (found.start, found.boundaries) == (10, (10,))
 
 
+@pytest.mark.parametrize("others, start, boundaries", [((), 60, ()), ((20, 30), 20, (20, 30))])
+def test_a_group_that_has_consumed_some_of_an_open_transaction_goes_on_after_the_copy(others, start, boundaries):
+    groups, bounds = [group("flink", 75), *(group(f"at {at}", at) for at in others)], {HERE: Bounds(10, 60, 80)}
+    (found,) = open_ranges(groups, bounds, CLUSTER, "ignore")
+    assert (found.start, found.end, found.boundaries) == (start, 60, boundaries)
+    copied = dataclasses.replace(found, begin=100, done=Done(40, 9, 140 if others else None, 0, 0, {20: 100, 30: 110}))
+    known = dataclasses.replace(DONE, ranges=(copied,))
+    flink = next(entry for entry in copy_entries(known, groups, "ignore") if entry.group == "flink")
+    assert (flink.offset, flink.verdict, flink.lost) == (140 if others else 100, "exact", 0)
+    (summary,) = summaries(known, groups, {}, bounds, "ignore")
+    assert (summary.lost, summary.left) == (0, 0)
+
+
+def test_an_offset_after_the_end_of_the_log_is_refused():
+    with pytest.raises(
+        Refused, match="group flink.*: offset 81 is committed, and the log ends at 80: the topic was recreated"
+    ):
+        open_ranges([group("flink", 81)], {HERE: Bounds(10, 60, 80)}, CLUSTER, "ignore")
+
+
 def test_a_log_that_was_cut_off_before_a_committed_offset_is_not_copied_from_there(monkeypatch):
     """What was written between 30 and 50 since then, no group has read."""
     monkeypatch.setattr(positions, "epoch_ends", lambda _connection, asked: dict.fromkeys(asked, 30))

@@ -27,7 +27,13 @@ def group(offset):
 @pytest.mark.parametrize("offset, policy", [(100, "ignore"), (500, "ignore"), (None, "start")])
 def test_what_follows_an_open_transaction_is_named_because_nobody_copies_it(offset, policy):
     (note,) = after_transactions([group(offset)], {ORDERS: Bounds(0, 500, 10_000)}, policy)
-    assert "orders-0 (9,500 offsets from 500 on)" in note.text and "without live" in note.text
+    assert "orders-0 (9,500 offsets from 500 on)" in note.text and note.text.endswith("without live.")
+
+
+def test_groups_that_have_consumed_some_of_an_open_transaction_are_named():
+    bounds = {ORDERS: Bounds(0, 500, 10_000)}
+    (note,) = after_transactions([group(100), group(501)._replace(source_group="flink")], bounds, "ignore")
+    assert note.text.endswith("have consumed some of it, and go on after the copy: flink (orders-0: 501).")
 
 
 @pytest.mark.parametrize(
