@@ -31,7 +31,8 @@ options:
       - Path of an earlier snapshot file of this cluster, or of a CSV file of the stock tool. The module takes from it what the
         selected groups had committed then, in place of what they have committed now. The groups need not exist any more.
       - A CSV file of three columns does not name its group. It has the offsets of the group that O(groups) names alone.
-      - The module fails if the file is from another cluster, or if a selected topic was deleted and created again since.
+      - The module fails if the file is from another cluster, or if a selected topic was deleted and created again since. A
+        CSV file does not say that, and files of brokers before Kafka 2.8 have no ids of topics; a note then names the topics.
       - O(removed), O(on_active_group), O(on_blocked), O(idle_wait) and O(stop_timeout) have no meaning then.
     type: path
   removed:

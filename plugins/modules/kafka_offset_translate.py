@@ -50,7 +50,8 @@ options:
   restores:
     description: Whether O(snapshot) is a backup that its groups get back on the same cluster, with
       O(strategy=identical). Otherwise the module fails if O(source) and O(destination) are one cluster and a group
-      would keep its name and its topic.
+      would keep its name and its topic. Offsets on topics of which the backup has no id, such as those of CSV, are
+      V(requested).
     type: bool
     default: false
   groups:

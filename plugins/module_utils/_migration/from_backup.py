@@ -54,9 +54,22 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
         {},
         {},
         (),
-        not_told=_opened([each for each in backup.open if choice.has(each.group, each.partition.topic)], had),
+        not_told=[
+            *_opened([each for each in backup.open if choice.has(each.group, each.partition.topic)], had),
+            *_unidentified(sorted(topic for topic in used if ids.get(topic) is None), path),
+        ],
         unused=choice.unused,
     )
+
+
+def _unidentified(topics: t.Sequence[str], path: str) -> list[Note]:
+    """A note of topics of which the backup has no id."""
+    text = (
+        f"{path} has no id of these topics, as CSV files and backups of brokers before 2.8 have none: "
+        f"{first_of(topics, MANY_NAMED)}. So nothing shows that they are still the topics of the backup, and that its "
+        "offsets mean the same records. Make sure that this is the cluster of the backup, and that they were not created again."
+    )
+    return [Note(NoteKind.NOT_TOLD, text)] if topics else []
 
 
 def _opened(transactions: t.Iterable[OpenTransaction], had: t.Container[tuple[str, TopicPartition]]) -> list[Note]:

@@ -133,8 +133,8 @@ class PlanEntry:
 
     @property
     def is_reset(self) -> bool:
-        """Whether the group goes to an offset that was asked for, instead of getting that of another one."""
-        return self.verdict is Verdict.REQUESTED and self.is_own
+        """Whether the group goes to an offset that was asked for, instead of getting that of another one, or its own again."""
+        return self.verdict is Verdict.REQUESTED and self.is_own and self.reason is not Reason.TOPIC_UNIDENTIFIED
 
     @property
     def is_chosen(self) -> bool:
@@ -284,7 +284,7 @@ def to_json(plan: Plan) -> str:
 def from_json(text: str, path: str) -> Plan:
     """Read a plan file, or raise InvalidFile."""
     plan, rows = _loaded(text, path)
-    # Only a reset asks for offsets of groups that have committed some, and it stays inside one cluster.
+    # Only a reset and a backup ask for offsets of groups that have committed some, and they stay inside one cluster.
     may_reset = plan.source_id == plan.destination_id and plan.is_within_one_cluster
     entries = documents.parse_entries(KIND, path, rows, functools.partial(_entry, may_reset=may_reset))
     documents.check_once(KIND, path, (entry.key for entry in entries))
@@ -318,7 +318,7 @@ def _entry(row: t.Any, *, may_reset: bool) -> PlanEntry:
     if verdict is Verdict.REQUESTED and not _may_be_requested(entry, may_reset):
         raise ValueError(
             "verdict requested needs a group without a committed offset at the source, several groups that become one and have "
-            "committed different offsets, or a reset"
+            "committed different offsets, a reset, or a backup"
         )
     return entry
 
@@ -328,6 +328,8 @@ def _may_be_requested(entry: PlanEntry, may_reset: bool) -> bool:
     if may_reset and [at[:2] for at in entry.source] == [entry.key]:
         return True
     offsets = {at.offset for at in entry.source}
+    if may_reset and entry.reason is Reason.TOPIC_UNIDENTIFIED and entry.offset in offsets:
+        return True
     return offsets == {None} or (len(offsets) > 1 and len({at.group for at in entry.source}) > 1)
 
 

@@ -37,6 +37,8 @@ class Reason(enum.StrEnum):
     CHECKPOINT = "checkpoint"
     GROUPS_MERGED = "groups_merged"  # blocked, too, where one of the groups has committed nothing
     NEW_RECORDS = "new_records"  # blocked, too, unless on_new_records is leave
+    # requested
+    TOPIC_UNIDENTIFIED = "topic_unidentified"
     # blocked
     OPEN_TRANSACTION = "open_transaction"
     BEYOND_END = "beyond_end"

@@ -93,13 +93,14 @@ def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[Pla
 def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[str]:
     """A clause for each group-partition that on_rewind lets go back at the destination, with what it consumes again there.
 
-    written: what a commit writes. Of an offset that was asked for, the plan has counted what it repeats.
+    written: what a commit writes. Of an offset that was asked for, the plan has counted what it repeats, but of a backup's.
     """
     clauses = []
     for entry in written:
         target, commit, earlier = entry.target, ground.committed(entry.key), ground.receipt.by_key.get(entry.key)
         is_migrated = earlier is not None and earlier.explains(commit)
-        if target is None or (entry.verdict is Verdict.REQUESTED and not is_migrated):
+        is_asked_for = entry.verdict is Verdict.REQUESTED and entry.reason is None
+        if target is None or (is_asked_for and not is_migrated):
             continue
         if commit is not None and commit.offset > target.offset:
             clauses.append(f"{group_partition(*entry.key)} (up to {counted(commit.offset - target.offset, 'record')})")

@@ -23,7 +23,9 @@ from ..drafts import Draft, decided
 from .by_records import decide_in_time
 from .kept import part_kept
 from .settling import Case, answer_all
-from .strategy import DraftKey, StrategyInput, StrategyOutput
+from .strategy import DraftKey, StrategyInput, StrategyOutput, TopicIds
+
+_UNIDENTIFIED = "nothing shows that the topic is still the one that the offset was committed on: its id is not known"
 
 
 def identical(given: StrategyInput) -> StrategyOutput:
@@ -40,15 +42,16 @@ def identical(given: StrategyInput) -> StrategyOutput:
             remedy=f"use {option_name('strategy')} records, or take the topic out of {option_name('repartitioned')}",
         )
     destination, match_on, on_expired = given.destination, given.options.match_on, given.options.policy.on_expired
-    kept, moved = part_kept(given, same_offsets=True)
-    entries = dict(kept)
-    compared: dict[DraftKey, Draft] = {}
-    for key, draft in moved.items():
+    entries: dict[DraftKey, PlanEntry] = {}
+    others: dict[DraftKey, Draft] = {}
+    for key, draft in given.searched.items():
         ids = given.same_topics.get(draft.partition.topic)
         if ids is not None and draft.source_partition == draft.partition:
             entries[key] = _in_one_log(draft, ids, destination.logs[draft.partition].facts, on_expired)
         else:
-            compared[key] = draft
+            others[key] = draft
+    kept, compared = part_kept(dataclasses.replace(given, searched=others), same_offsets=True)
+    entries |= kept
     cases = {key: Case(draft.offset, draft.source_partition, draft.partition) for key, draft in compared.items()}
     decisions = decide_in_time(
         cases, given, lambda asked, say: answer_all(asked, given, _compared, internal_error, say)
@@ -57,14 +60,19 @@ def identical(given: StrategyInput) -> StrategyOutput:
     return StrategyOutput(entries, len(kept))
 
 
-def _in_one_log(draft: Draft, ids: tuple[str, str], facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
-    """Inside one log an offset means the same record, whoever has committed it."""
+def _in_one_log(draft: Draft, ids: TopicIds, facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
+    """Inside one log an offset means the same record, whoever has committed it. Without ids, it may be another log by now."""
     outside = _outside(draft.offset, facts, on_expired)
     if outside is not None:
         return decided(draft, _with_lost(outside, draft.offset, facts.log_start, "lost"))
     epoch = draft.committed.leader_epoch if draft.committed else None
-    proof = SameLog(one_cluster=True, topic_ids=ids, source=draft.source_partition, destination=draft.partition)
-    return dataclasses.replace(decided(draft, Decision.exact(proof, draft.offset)), leader_epoch=epoch)
+    before, now = ids
+    if before is None or now is None or before != now:
+        decision = Decision(Verdict.REQUESTED, draft.offset, Reason.TOPIC_UNIDENTIFIED, detail=_UNIDENTIFIED)
+    else:
+        proof = SameLog(True, (before, now), draft.source_partition, draft.partition)
+        decision = Decision.exact(proof, draft.offset)
+    return dataclasses.replace(decided(draft, decision), leader_epoch=epoch)
 
 
 def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | None:

@@ -102,6 +102,8 @@ def merged_entry(
         from_start = entry.offset - log_start if lacking and on_uncommitted == OnUncommitted.START else 0
         unconsumed = max(apart, from_start)
         merged = _requested(entry)
+    elif entry.verdict is Verdict.REQUESTED and not lacking:
+        merged = entry  # the lowest offset is no safer than the others
     elif lacking:
         merged = _at_lowest(entry, highest, on_uncommitted, log_start)
     else:

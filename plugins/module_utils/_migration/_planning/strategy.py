@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
     from ..._spark.spark_library import SparkSession
 
 DraftKey = tuple[str, TopicPartition]  # group and partition, as they are called at the destination
+TopicIds: t.TypeAlias = "tuple[str | None, str | None]"  # of one topic, at the source and at the destination
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ class StrategyInput:
     searched: committed offsets on partitions that both clusters have, with the edges of both logs known. merged: those on
     topics that are repartitioned or merged, of which nothing is known yet. The counts are partitions by topic; a missing
     topic is not in them. same_topics: those that are the same at both, in one cluster, and their ids as either connection
-    tells them. previous: what still holds of the last plan, if it is about the same two clusters. spark opens a session, once.
-    cut: which commits of merged the source's logs have not kept.
+    tells them; where a backup is restored, the first id is the one that it has, or None. previous: what still holds of the
+    last plan, if it is about the same two clusters. spark opens a session, once. cut: which commits of merged the source's
+    logs have not kept.
     """
 
     searched: t.Mapping[DraftKey, Draft]
@@ -68,7 +70,7 @@ class StrategyInput:
     destination: ClusterLogs
     source_counts: t.Mapping[str, int]
     destination_counts: t.Mapping[str, int]
-    same_topics: t.Mapping[str, tuple[str, str]]
+    same_topics: t.Mapping[str, TopicIds]
     previous: Plan | None
     options: TranslateOptions
     spark: t.Callable[[], SparkSession]

@@ -41,7 +41,16 @@ from . import merged_groups, new_records
 from .by_mirror_maker import by_mirror_maker, no_copies
 from .by_records import by_records
 from .identical import identical
-from .strategy import DraftKey, StrategyInput, StrategyOutput, TranslateOptions, Translation, entry_note, lost_notes
+from .strategy import (
+    DraftKey,
+    StrategyInput,
+    StrategyOutput,
+    TopicIds,
+    TranslateOptions,
+    Translation,
+    entry_note,
+    lost_notes,
+)
 
 STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
     Strategy.RECORDS: by_records,
@@ -116,10 +125,11 @@ def translate(
             entries[draft.key] = draft.uncommitted(
                 options.on_uncommitted, facts.log_start, facts.end, "no commit at the source"
             )
-    same_topics = begun.same_topics if one_cluster else {}
+    same_topics = _same_topics(begun, snapshot, options) if one_cluster else {}
     left = {draft.key for draft in [*searched, *merged]}
     # In one log, consumers whose commits keep their leader epochs find themselves that it was cut off, as they do now.
-    stay = same_topics if options.strategy is Strategy.IDENTICAL else {}
+    identified = (topic for topic, ids in same_topics.items() if None not in ids)
+    stay = {*identified} if options.strategy is Strategy.IDENTICAL else set()
     cut = cut_off(
         source,
         [
@@ -164,6 +174,14 @@ def translate(
             *new_records.new_record_notes(plan.entries),
         ),
     )
+
+
+def _same_topics(begun: Plan, snapshot: Snapshot, options: TranslateOptions) -> t.Mapping[str, TopicIds]:
+    """The topics that are the same at both, inside one cluster, and their ids: of a backup, those of then and of now."""
+    if not options.restores:
+        return begun.same_topics
+    then, now = snapshot.traits.topic_ids, begun.destination_traits.topic_ids
+    return {topic: (then.get(topic), now[topic]) for topic in now}
 
 
 def _predicted(

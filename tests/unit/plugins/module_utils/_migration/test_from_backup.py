@@ -7,9 +7,11 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import from_backup as backups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.from_backup import from_backup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import NO_TRAITS, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -43,9 +45,23 @@ def test_everything_that_the_backup_does_not_have_is_told_together(selection, er
         from_backup(SNAPSHOT, "backup.json", Connection("cluster", ("127.0.0.1:1",)), selection)
 
 
+IDENTIFIED = dataclasses.replace(SNAPSHOT, traits=Traits(topic_ids={ORDERS.topic: "one"}))
+
+
+@pytest.mark.parametrize("traits", [NO_TRAITS, Traits(topic_ids={ORDERS.topic: None})], ids=["CSV", "old brokers"])
+def test_topics_of_which_the_backup_has_no_id_are_named(monkeypatch, traits):
+    monkeypatch.setattr(backups, "check_snapshot_cluster", lambda *_given: None)
+    given = Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("billing",))
+    (note,) = from_backup(dataclasses.replace(SNAPSHOT, traits=traits), "b.csv", *given).notes()
+    assert (
+        note.kind is NoteKind.NOT_TOLD and "b.csv has no id of these topics" in note.text and " orders. " in note.text
+    )
+    assert from_backup(IDENTIFIED, "b.json", *given).notes() == []
+
+
 def test_what_was_committed_before_a_transaction_that_was_open_is_restored(monkeypatch):
     monkeypatch.setattr(backups, "check_snapshot_cluster", lambda *_given: None)
-    backup = dataclasses.replace(SNAPSHOT, open=(OpenTransaction("billing", ORDERS, "transactional id till-1"),))
+    backup = dataclasses.replace(IDENTIFIED, open=(OpenTransaction("billing", ORDERS, "transactional id till-1"),))
     taken = from_backup(backup, "backup.json", Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("billing",)))
     assert taken.snapshot.open == () and taken.snapshot.entries == SNAPSHOT.entries
     (note,) = taken.notes()
@@ -57,7 +73,7 @@ def test_a_partition_whose_first_commit_was_in_a_transaction_never_goes_to_the_e
     monkeypatch.setattr(backups, "check_snapshot_cluster", lambda *_given: None)
     first = TopicPartition(ORDERS.topic, 7)
     backup = dataclasses.replace(
-        SNAPSHOT, open=tuple(OpenTransaction("billing", each, "transactional id till-1") for each in (ORDERS, first))
+        IDENTIFIED, open=tuple(OpenTransaction("billing", each, "transactional id till-1") for each in (ORDERS, first))
     )
     taken = from_backup(backup, "backup.json", Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("billing",)))
     again, blocked = taken.notes()

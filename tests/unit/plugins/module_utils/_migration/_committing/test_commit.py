@@ -841,12 +841,13 @@ def test_a_group_that_another_run_has_made_of_others_is_not_set_over_what_these_
     assert set(commit(plan(20, ("both-v2", "orders")), cluster.saved, CLOUD, NOW, None).set) == {("both", P0)}
 
 
+@pytest.mark.parametrize("said", [{}, {"verdict": Verdict.REQUESTED, "reason": Reason.TOPIC_UNIDENTIFIED}])
 @pytest.mark.parametrize("now", [90, 30, None])
-def test_a_backup_that_is_restored_again_is_restored_as_the_first_time(cluster, now):
+def test_a_backup_that_is_restored_again_is_restored_as_the_first_time(cluster, now, said):
     def restore(options):
         # While the receipt explains what is there, the plan stays as it is, and so does what it has found.
         found = None if now == 90 else cluster.groups.get("shipping", {}).get(P0)
-        plan = dataclasses.replace(only(entry("shipping", P0, 40, found)), source_id="cloud-id")
+        plan = dataclasses.replace(only(entry("shipping", P0, 40, found, **said)), source_id="cloud-id")
         return commit(plan, cluster.saved, CLOUD, options, cluster.save)
 
     restore(NOW)

@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     STRATEGIES,
     translate,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plans
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
@@ -353,6 +354,44 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     entry = translate(snapshot(7), SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
     assert (entry.group, entry.verdict, entry.target) == ("billing-v2", Verdict.EXACT, CommittedOffset(7, "m", 5))
     assert entry.evidence.certificate == "same_log"
+
+
+@pytest.mark.parametrize("name", ["billing", "billing-v2"])
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        pytest.param({}, "one", id="CSV"),
+        pytest.param({"orders": None}, "one", id="a backup of brokers before 2.8"),
+        pytest.param({}, None, id="brokers before 2.8, still"),
+        pytest.param({"orders": "one"}, "one", id="known"),
+    ],
+)
+def test_a_backup_is_exact_only_where_it_has_the_id_of_the_topic(world, name, then, now):
+    world.ids["destination cluster"] = "source cluster-id"
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": now}, logs={"orders": (None,)})
+    mapping = Mapping(group_rules=(Rule(name, name="billing"),))
+    backup = dataclasses.replace(snapshot(7, None), traits=Traits(topic_ids=then))
+    restores = dataclasses.replace(IDENTICAL, restores=True)
+    plan = translate(backup, SOURCE, DESTINATION, mapping, restores).plan
+    (entry,) = plan.entries
+    said = (Verdict.EXACT, None) if then == {"orders": now} else (Verdict.REQUESTED, Reason.TOPIC_UNIDENTIFIED)
+    assert (entry.verdict, entry.reason) == said
+    assert entry.target == CommittedOffset(7, "m", 5) and not entry.is_reset
+    assert plans.from_json(plans.to_json(plan), "plan.json").entries == plan.entries
+    again = translate(backup, SOURCE, DESTINATION, mapping, restores, plan).plan
+    assert again.entries == plan.entries
+
+
+def test_the_lowest_of_offsets_on_an_unidentified_topic_is_not_safe(world):
+    world.ids["destination cluster"] = "source cluster-id"
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
+    backup = Snapshot(
+        None, (), tuple(SnapshotEntry(name, ORDERS, CommittedOffset(at)) for name, at in (("a", 7), ("b", 15)))
+    )
+    options = dataclasses.replace(IDENTICAL, on_conflict=OnConflict.LOWEST, restores=True)
+    mapping = Mapping(group_rules=(Rule("one", pattern="[ab]"),))
+    (entry,) = translate(backup, SOURCE, DESTINATION, mapping, options).plan.entries
+    assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.REQUESTED, 7, None)
 
 
 def test_inside_one_cluster_merged_groups_repeat_just_the_offsets_between_their_commits(world):
