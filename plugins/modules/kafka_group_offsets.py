@@ -23,7 +23,8 @@ options:
   snapshot:
     description:
       - Path of the snapshot file. Its directory must exist.
-      - The module leaves a file that already has the same content untouched.
+      - The module leaves a file that already has the same content untouched. It fails if the file is O(backup), or a
+        file of another kind, such as a receipt.
     type: path
     required: true
   backup:
@@ -194,6 +195,7 @@ failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md
 """
 
 import collections
+import os
 import typing as t
 
 from ..module_utils._migration import from_backup as backups
@@ -201,7 +203,7 @@ from ..module_utils._migration import take_snapshot as use_case
 from ..module_utils._model import offset_formats, removed
 from ..module_utils._model import snapshot as file
 from ..module_utils._model.connection import Connection
-from ..module_utils._model.errors import InvalidFile
+from ..module_utils._model.errors import InvalidFile, InvalidInput
 from ..module_utils._model.failure_kinds import FailureKind
 from ..module_utils._model.left_out import left_out
 from ..module_utils._model.offset_formats import OffsetFormat
@@ -218,7 +220,8 @@ def take(module: Module) -> dict[str, t.Any]:
     selection = options.selection(params)
     options.check_all(
         params,
-        lambda: files.check_writable(path),
+        lambda: files.check_replaceable(path, file.KIND),
+        lambda: _check_backup_stays(params),
         selection.check,
     )
     connection = options.connection(params, "cluster")
@@ -254,6 +257,17 @@ def take(module: Module) -> dict[str, t.Any]:
         **module.warned(taken.notes()),
         "diff": diff,
     }
+
+
+def _check_backup_stays(params: dict[str, t.Any]) -> None:
+    """Raise InvalidInput where the snapshot would replace the backup, and hold only what is selected of it."""
+    backup = params["backup"]
+    if backup is not None and os.path.realpath(backup) == os.path.realpath(params["snapshot"]):
+        raise InvalidInput(
+            f"{option_name('backup')} is {backup}, the file that the snapshot is written to",
+            why="the backup would lose the groups and topics that are not selected",
+            remedy=f"copy the file, and set {option_name('backup')} to the copy",
+        )
 
 
 def _taken(module: Module, connection: Connection, selection: Selection) -> use_case.TakenSnapshot:

@@ -17,6 +17,7 @@ import enum
 import functools
 import io
 import json
+import re
 import time
 import typing as t
 
@@ -50,6 +51,7 @@ _AGAIN = {
     "topics": "remove it, and plan the promotion again",
     "topics-receipt": f"{_KEPT}: without it nothing can be rolled back",
 }
+_BEGINNING = re.compile(rf'\ufeff?\s*\{{\s*"format"\s*:\s*"{re.escape(_PREFIX)}([\w-]+)"')
 _OPENING, _CLOSING = '"entries": [', "\n]}\n"
 _AT_ONCE = 1 << 16  # characters of entries that are read at a time, or one longer entry
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
@@ -88,6 +90,12 @@ def loads(kind: str, text: str, path: str) -> tuple[Json, t.Iterable[t.Any]]:
     document = _whole(kind, text, path)
     _check(kind, document, path)
     return document, document["entries"]
+
+
+def kind_of(text: str) -> str | None:
+    """The kind of a document by its beginning, whatever follows; None for any other file."""
+    shape = _BEGINNING.match(text)
+    return None if shape is None else shape[1]
 
 
 def _head(text: str) -> Json | None:

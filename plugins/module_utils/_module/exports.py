@@ -55,7 +55,7 @@ def asked_for(params: t.Mapping[str, t.Any]) -> dict[str, OffsetFormat]:
     wanted = [(path, form) for path, form in paths if path]
     taken = {files.absolute(params[option]) for option in ("plan", "snapshot", "receipt") if params[option]}
     for path, _form in wanted:
-        files.check_writable(path)
+        files.check_replaceable(path)
         if files.absolute(path) in taken:
             raise InvalidInput(f"{path} is given for two files", remedy="give csv and export paths of their own")
         taken.add(files.absolute(path))

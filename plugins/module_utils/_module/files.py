@@ -16,7 +16,7 @@ import tempfile
 import time
 import typing as t
 
-from .._model import history, lease
+from .._model import documents, history, lease
 from .._model.errors import WRITTEN, InvalidFile, Locked, MigrationError, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
@@ -28,6 +28,7 @@ _Document = t.TypeVar("_Document")
 LARGEST = 1 << 30  # bytes that are read; a plan has less than a thousand for each entry
 FOR_ALL = 0o644  # the mode of what another user reads, such as the node exporter
 MOST_WRITTEN = LARGEST >> 1  # what was read back, or verified, is noted in it afterwards
+_BEGINNING = 200  # bytes that tell of which kind a document is
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
 
@@ -228,6 +229,22 @@ def check_writable(path: str) -> None:
     if (why := _unwritable(folder)) is not None:
         raise InvalidFile(
             f"{path} cannot be written", why=why, remedy="change its permissions, or use another directory"
+        )
+
+
+def check_replaceable(path: str, *kinds: str) -> None:
+    """As check_writable(), for a file that is replaced unread: also where another document is, such as a receipt.
+
+    kinds: of documents that may be there; none for a file of another tool.
+    """
+    check_writable(path)
+    found = documents.kind_of((read_bytes(path) or b"")[:_BEGINNING].decode(errors="replace"))
+    if found not in (None, *kinds):
+        raise InvalidFile(
+            f"{path} cannot be written",
+            why=f"it is a {found} file, which a run may need",
+            remedy="give another path",
+            kind=FailureKind.FILE_UNUSABLE,
         )
 
 

@@ -111,7 +111,7 @@ def _check_paths(params: dict[str, t.Any]) -> None:
     if len(reports) not in (0, plans or 1) or len(set(reports)) < len(reports):
         raise InvalidInput(f"there are {plans} plans", remedy="name another report for each of them in report")
     for path in reports:
-        files.check_writable(path)
+        files.check_replaceable(path, report.KIND)
 
 
 def _planned(params: dict[str, t.Any], source: Connection, destination: Connection) -> list[_Planned]:

@@ -22,7 +22,9 @@ if t.TYPE_CHECKING:
 
 def check_status_paths(params: dict[str, t.Any]) -> None:
     """Raise InvalidInput for a status or a metrics file that cannot be written, or that no node exporter would read."""
-    all_of(files.check_writable, (params[name] for name in ("status", "metrics") if params[name]))
+    # A status of rounds and one of all migrations can be made again, and either module says so where it finds the other one.
+    kinds = {"status": [file.KIND, "migration-status"], "metrics": []}
+    all_of(lambda name: files.check_replaceable(params[name], *kinds[name]), filter(params.get, kinds))
     if params["metrics"] and not params["metrics"].endswith(".prom"):
         raise InvalidInput(
             f"{option_name('metrics')} is {params['metrics']}, and node exporters read only files whose names end in .prom",

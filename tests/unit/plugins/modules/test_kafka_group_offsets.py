@@ -117,6 +117,28 @@ def test_nobody_is_told_to_remove_a_backup_or_to_correct_another_option(take, tm
     assert message.splitlines()[0].endswith(". Correct group_clone_backup, or use another backup.")
 
 
+@pytest.mark.parametrize("link", [False, True])
+def test_a_backup_is_never_replaced_by_what_is_taken_from_it(take, tmp_path, link):
+    backup = tmp_path / "s.json"
+    backup.write_text(snapshot.to_json(SNAPSHOT))
+    before = backup.read_text()
+    (tmp_path / "link.json").symlink_to(backup)
+    message = take(backup=str(tmp_path / ("link.json" if link else "s.json")))["msg"]
+    assert "the file that the snapshot is written to" in message and "copy the file" in message.lower()
+    assert backup.read_text() == before
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_no_other_document_is_replaced(take, tmp_path, form, bom):
+    receipt = tmp_path / "s.json"
+    receipt.write_text(f'{bom}{{"format": "streamshift.kafka/receipt", "version": 1, "entries": []}}')
+    before = receipt.read_bytes()
+    assert "it is a receipt file, which a run may need. Give another path" in take(format=form, check=True)["msg"]
+    assert "it is a receipt file" in take(format=form)["msg"]
+    assert receipt.read_bytes() == before and not hasattr(take, "asked")
+
+
 def test_a_backup_without_group_names_has_the_offsets_of_the_group_that_is_selected(take, monkeypatch, tmp_path):
     (tmp_path / "billing.csv").write_text("orders,0,7\n")
     monkeypatch.setattr(

@@ -423,3 +423,18 @@ def test_a_receipt_in_a_directory_that_is_not_there_is_told_by_the_directory(tmp
     os.mkdir(tmp_path / "onprem-to-clowd")
     with pytest.raises(InvalidFile, match="no run in this directory has written anything"):
         files.check_rollback_file(path, "receipt")
+
+
+@pytest.mark.parametrize(("kinds", "refused"), [(["report", "plan"], False), ([], True), (["snapshot"], True)])
+def test_a_document_is_replaced_by_one_of_its_kind_alone(tmp_path, kinds, refused):
+    path = tmp_path / "report.json"
+    path.write_text(
+        '{"format": "streamshift.kafka/report", "version": 1, "entries": ['
+    )  # damaged, and named all the same
+    if refused:
+        with pytest.raises(InvalidFile, match="it is a report file"):
+            files.check_replaceable(str(path), *kinds)
+    else:
+        files.check_replaceable(str(path), *kinds)
+    path.write_text("orders,0,7\n")
+    files.check_replaceable(str(path), *kinds)
