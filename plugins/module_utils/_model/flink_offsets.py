@@ -31,10 +31,22 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _TOGETHER = re.compile(r"\s*,\s*|[^\S\n]*(\n[^\S\n]*)?")  # between two options: a comma, or no blank line
-_CREATED = re.compile(r"\bTABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w.`]+)", re.IGNORECASE)
-_HINT = re.compile(r"(?:([\w.`]+)\s*)?/\*\+\s*OPTIONS\s*\(\s*\Z", re.IGNORECASE)
+_PART = r"(?:`(?:[^`]|``)+`|\w+)"
+_NAME = rf"({_PART}(?:\s*\.\s*{_PART})*)"
+_TABLE = r"\bTABLE\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
+_CREATED = re.compile(rf"{_TABLE}{_NAME}", re.IGNORECASE)
+_HINT = re.compile(rf"(?:{_NAME}\s*)?/\*\+\s*OPTIONS\s*\(\s*\Z", re.IGNORECASE)
+# A name, whether it is read from nowhere, because something is made or written, and whether it has a hint.
+_USED = re.compile(
+    rf"((?:CREATE|DROP|ALTER)\s+(?:OR\s+REPLACE\s+)?(?:TEMPORARY\s+)?{_TABLE}|\b(?:INTO|OVERWRITE|AS|LIKE)\s+)?{_NAME}"
+    r"(\s*/\*\+\s*OPTIONS\b)?",
+    re.IGNORECASE,
+)
 
 _Options: t.TypeAlias = "dict[str, tuple[str, int]]"  # by name: the value, and in which line it is
+_Name: t.TypeAlias = (
+    "tuple[str, ...]"  # of a table: catalog, database and table, as far as they are written; empty without one
+)
 
 
 def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
@@ -79,31 +91,60 @@ class _Wrong(Exception):
 
 
 def _tables(text: str) -> t.Iterator[_Options]:
-    """The options of each table that is created or read; a table that a hint starts elsewhere has the hint's alone."""
-    created: dict[str | None, list[_Options]] = {}
-    hinted: list[tuple[str | None, _Options]] = []
-    for before, options in _blocks(text):
-        hint = _HINT.search(before)
-        if hint is not None:
-            hinted.append((_last_part(hint[1]), options))
+    """The options of each table that is created or read; a table that only hints start elsewhere has those of the hints alone.
+
+    Raises _Wrong for a hint that may be about tables of different topics.
+    """
+    created: list[tuple[_Name, _Options]] = []
+    hinted: list[tuple[_Name, _Options]] = []
+    *blocks, (statements, _rest) = _blocks(text)
+    name: _Name = ()
+    for before, options in blocks:
+        name = next((_parts(each) for each in reversed(_CREATED.findall(before))), name)
+        if (hint := _HINT.search(before)) is not None:
+            hinted.append((_parts(hint[1] or ""), options))
         else:
-            names = _CREATED.findall(before)
-            created.setdefault(_last_part(names[-1]) if names else None, []).append(options)
-    overridden = {name for name, options in hinted if name is not None and _OFFSETS in options}
-    for name, tables in created.items():
-        if name not in overridden:
-            yield from tables
-    for name, options in hinted:
-        (own,) = created.get(name, [{}])[-1:] if name is not None else [{}]
-        yield {**own, **options}
+            created.append((name, options))
+    hints = [(options, _hinted_tables(name, options, created)) for name, options in hinted]
+    overridden = [tables[0] for options, tables in hints if _OFFSETS in options and len(tables) == 1]
+    plain = {_parts(use[2]) for use in _USED.finditer(statements) if use[1] is None and use[3] is None}
+    for name, options in created:
+        if not any(options is each for each in overridden) or any(_may_be(use, name) for use in plain):
+            yield options
+    for options, tables in hints:
+        for own in tables or [{}]:
+            yield {**own, **options}
 
 
-def _last_part(path: str | None) -> str | None:
-    return None if path is None else path.rpartition(".")[2].strip("`")
+def _hinted_tables(name: _Name, hint: _Options, created: t.Sequence[tuple[_Name, _Options]]) -> list[_Options]:
+    """The tables that a hint may be about: that of its full name, or all of which one name is the end of the other."""
+    fitting = [options for other, options in created if len(name) > 1 and other == name]
+    fitting = fitting or [options for other, options in created if _may_be(name, other)]
+    fitting = [options for options in fitting if _TOPIC in options] or fitting
+    topics = sorted({options[_TOPIC][0] for options in fitting if _TOPIC in options})
+    if topics[1:] and _OFFSETS in hint and _TOPIC not in hint:
+        tables = f"tables called {'.'.join(name)} have the topics {' and '.join(topics)}"
+        raise _Wrong(
+            hint[_OFFSETS][1], f"{tables}: write the table with its database as where it is created, or '{_TOPIC}'"
+        )
+    return fitting
+
+
+def _may_be(one: _Name, other: _Name) -> bool:
+    """May two names be of one table, because one is the end of the other?"""
+    size = min(len(one), len(other))
+    return size > 0 and one[-size:] == other[-size:]
+
+
+def _parts(name: str) -> _Name:
+    return tuple(part.strip("`").replace("``", "`") for part in re.findall(_PART, name))
 
 
 def _blocks(text: str) -> t.Iterator[tuple[str, _Options]]:
-    """Options that belong together, and what stands before them, without comments and quoted texts."""
+    """Options that belong together, and what stands between them and the last ones, without comments and quoted texts.
+
+    At last, no options and the whole text, in the same way.
+    """
     seen: list[str] = []
     since = 0  # the last option
     options: _Options = {}
@@ -120,11 +161,12 @@ def _blocks(text: str) -> t.Iterator[tuple[str, _Options]]:
         if options and (name in options or not _TOGETHER.fullmatch("".join(seen[since:]))):
             yield before, options
             options = {}
-        before = before if options else "".join(seen)
+        before = before if options else "".join(seen[since:])
         options[name] = value, line
         since = len(seen)
     if options:
         yield before, options
+    yield "".join(seen), {}
 
 
 def _positions(options: _Options) -> t.Iterator[tuple[TopicPartition, int]]:

@@ -27,6 +27,8 @@ BATCH = """v1
 ORDERS = TopicPartition("orders", 0)
 OFFSETS = {TopicPartition("clicks", 0): 7, ORDERS: 41, TopicPartition("orders", 1): 60}
 
+SPECIFIC = "'scan.startup.specific-offsets'"
+
 topic_names = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size=8)
 partitions = st.builds(TopicPartition, topic_names, st.integers(0, 2**31 - 1))
 positions = st.dictionaries(partitions, st.none() | st.integers(0, 2**63 - 1), max_size=5)
@@ -178,6 +180,58 @@ def test_a_hint_wins_over_its_table():
         read(FLINK, f"{table}\n{hint};\n{hint.replace('41', '42')}")
 
 
+def created(name, topic, offset=None):
+    more = "" if offset is None else f", {SPECIFIC}='partition:0,offset:{offset}'"
+    return f"CREATE TABLE {name} (id INT) WITH ('topic'='{topic}'{more});\n"
+
+
+def hinted(name, offset=42):
+    return f"SELECT * FROM {name} /*+ OPTIONS({SPECIFIC}='partition:0,offset:{offset}') */;\n"
+
+
+@pytest.mark.parametrize("name", ["db1.orders", "`db1`.`orders`", "cat.db1.orders"])
+def test_a_hint_is_about_the_table_that_it_names(name):
+    tables = created("db1.orders", "a") + created("db2.orders", "b") + "SET 'x' = 'y';\n"
+    assert read(FLINK, tables + hinted(name)) == {TopicPartition("a", 0): 42}
+
+
+def test_names_in_backticks_may_hold_dots_and_dashes():
+    tables = created("`x.orders-eu`", "a") + created("x.`orders-eu`", "b")
+    assert read(FLINK, tables + hinted("`x.orders-eu`")) == {TopicPartition("a", 0): 42}
+
+
+@pytest.mark.parametrize("first", ["orders", "db1.orders"])
+def test_a_hint_that_may_be_about_tables_of_two_topics_is_refused(first):
+    with pytest.raises(
+        InvalidFile, match=r"line 3 .* tables called orders have the topics a and b: write the table with"
+    ):
+        read(FLINK, created(first, "a") + created("db2.orders", "b") + hinted("orders"))
+    with pytest.raises(InvalidFile, match="a-0 is there twice, with 10 and 42"):
+        read(FLINK, created(first, "a", 10) + created("db2.orders", "a", 10) + hinted("orders"))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "SELECT * FROM {};",
+        "SELECT * FROM a, db.{};",
+        "SELECT * FROM TABLE(TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' MINUTE));",
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_table_that_is_also_read_without_its_hint_starts_at_two_offsets(use, is_first):
+    reads = [use.format("o"), hinted("o", 50)]
+    with pytest.raises(InvalidFile, match="orders-0 is there twice, with 10 and 50"):
+        read(FLINK, created("o", "orders", 10) + "\n".join(reads if is_first else reads[::-1]))
+
+
+@pytest.mark.parametrize(
+    "use", ["DROP TABLE IF EXISTS o;", "INSERT INTO o SELECT 1;", "SELECT o.id FROM x AS o;", "-- o"]
+)
+def test_what_does_not_read_a_table_leaves_the_hint_alone(use):
+    assert read(FLINK, f"{created('o', 'orders', 10)}{use}\n{hinted('o', 50)}{use}") == {ORDERS: 50}
+
+
 def test_flink_reads_one_value_a_topic():
     text = to_text(FLINK, {"etl": {**OFFSETS, TopicPartition("orders", 2): None}})
     options = [dict(line.rstrip(",").split(" = ") for line in part.splitlines()) for part in text.split("\n\n")]
@@ -186,9 +240,6 @@ def test_flink_reads_one_value_a_topic():
         "'clicks'": {0: 7},
         "'orders'": {0: 41, 1: 60},
     }
-
-
-SPECIFIC = "'scan.startup.specific-offsets'"
 
 
 @pytest.mark.parametrize(
