@@ -58,7 +58,8 @@ def read_selected(
 ) -> tuple[dict[str, GroupReading], dict[str, str]]:
     """The groups that keep offsets, and why the others keep none, as a clause about each.
 
-    Raises NotFound or InvalidInput for one that was named, and NotAuthorized for one that is denied, unless skip_denied.
+    gone: removed ones as they were, which lack nothing even if nothing of theirs is left. Raises NotFound or InvalidInput for
+    one that was named, and NotAuthorized for one that is denied, unless skip_denied.
     """
     readings = quiet.read_or_recall(connection, names, gone, skip_denied)
     names = [name for name in names if name in readings]
@@ -66,7 +67,11 @@ def read_selected(
     # A group that does not exist may be misspelt, and so nothing leaves it out.
     empty = {name for name in names if readings[name].exists and _fault(readings[name]) is not None}
     skips = on_blocked != OnBlocked.FAIL and len(empty) < len(names)
-    named = [readings[name] for name in names if name in selection.named_groups and not (skips and name in empty)]
+    named = [
+        readings[name]
+        for name in names
+        if name in selection.named_groups and not (skips and name in empty) and readings[name] is not gone.get(name)
+    ]
     try:
         _refuse(named, _fault, connection, selection.of_receipt)
     except (NotFound, InvalidInput) as exc:

@@ -18,6 +18,7 @@ from .._model.group_state import GroupReading, open_text, partitions_of
 from .._model.grouping import nested
 from .._model.idle import Move
 from .._model.known_names import GROUPS, known
+from .._model.left_out import partitions_text
 from .._model.notes import Note, NoteKind, excluded
 from .._model.option_names import option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
@@ -151,9 +152,10 @@ def take(
     """
     selection.check()
     gone: t.Mapping[str, GroupReading] = {}
+    recreated: t.Mapping[str, list[TopicPartition]] = {}
     if removed is not None:  # Refused for a file of another cluster
-        check_cluster("file of removed groups", removed.identity, connection, keeps_rollback())
-        gone = removed.readings()
+        identity = check_cluster("file of removed groups", removed.identity, connection, keeps_rollback())
+        gone, recreated = _recalled(removed, identity.traits)
 
     def look(names: t.Sequence[str]) -> tuple[quiet.Seen, dict[str, str]]:
         readings, without_offsets = selected_groups.read_selected(
@@ -189,9 +191,17 @@ def take(
     streams = selected_groups.streams_groups(connection, readings, existing if selection.group_patterns else None)
     snapshot = _snapshot(connection, readings, topics)
     names = {*selection.groups, *selection.topics}
+    recalled = {name: lost for name, lost in recreated.items() if readings.get(name) == gone[name]}
+    committed = partitions_of(
+        {name: reading for name, reading in readings.items() if reading.offsets or name not in recalled}
+    )
     lines = [
         *not_taken.group_lines(selected.left_out, without_offsets),
-        *not_taken.topic_lines(partitions_of(readings), topics, selection),
+        *not_taken.topic_lines(committed, topics, selection),
+        *(
+            f"{visible_name(name)} {partitions_text(lost)}: the topic was created again since the group was removed"
+            for name, lost in sorted(recalled.items())
+        ),
     ]
     return TakenSnapshot(
         dataclasses.replace(snapshot, left_out=tuple(lines), left_out_names=tuple(sorted(names - snapshot.names()))),
@@ -207,6 +217,20 @@ def take(
         _not_told(seen.readings),
         unused,
     )
+
+
+def _recalled(removed: Removed, now: Traits) -> tuple[dict[str, GroupReading], dict[str, list[TopicPartition]]]:
+    """The removed groups as they were, without topics that were created again since, in which their offsets mean nothing.
+
+    -> these, and what was taken from each of which something was.
+    """
+    again = removed.traits.recreated(now)
+    readings = removed.readings()
+    lost = {name: [each for each in reading.offsets if each.topic in again] for name, reading in readings.items()}
+    for name, reading in readings.items():
+        offsets = {each: commit for each, commit in reading.offsets.items() if each.topic not in again}
+        readings[name] = dataclasses.replace(reading, offsets=offsets)
+    return readings, {name: partitions for name, partitions in lost.items() if partitions}
 
 
 def _not_told(readings: t.Mapping[str, GroupReading]) -> list[Note]:

@@ -6,6 +6,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups, take_snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
@@ -16,7 +17,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
 from tests.support.identities import known_by_id
 
 ORDERS = TopicPartition("orders", 0)
@@ -364,6 +367,39 @@ def test_groups_of_a_receipt_are_not_called_misspelt(refusal):
     lost = refusal("lost", of_receipt=True)
     assert lost.group == "lost"
     assert "is not allowed, although the receipt has it. Find out whether" in str(lost) and "orrect" not in str(lost)
+
+
+def test_what_removed_groups_had_committed_on_topics_that_were_created_again_is_left_out(monkeypatch):
+    cluster = Cluster(monkeypatch, *[["billing"]] * 2)
+    cluster.committed = {"audit": []}
+    identities = known_by_id(monkeypatch, lambda _connection: "id")
+    identities.traits["id"] = Traits(topic_ids={"orders": "new", "clicks": "old"})
+    removed = Removed(
+        "id",
+        tuple(RemovedGroup(name, "classic", False) for name in ("audit", "billing", "fraud")),
+        tuple(
+            SnapshotEntry(group, TopicPartition(topic, 0), CommittedOffset(41))
+            for group, topic in (("audit", "orders"), ("billing", "orders"), ("fraud", "clicks"), ("fraud", "orders"))
+        ),
+        Traits(topic_ids=dict.fromkeys(("orders", "clicks"), "old")),
+    )
+    read = cluster.read
+    exists = {"billing"}  # somebody has made it again
+    monkeypatch.setattr(
+        groups,
+        "read_groups",
+        lambda _connection, names, **_how: {
+            name: read(_connection, [name])[name] if name in exists else GroupReading(name, False, "", "", "", {})
+            for name in names
+        },
+    )
+    taken = cluster.take(Selection(groups=("audit",), group_patterns=(".*",)), removed=removed).snapshot
+    assert [(*entry[:2], entry.committed.offset) for entry in taken.entries] == [
+        ("billing", ORDERS, 5),
+        ("fraud", TopicPartition("clicks", 0), 41),
+    ]
+    since = "orders-0: the topic was created again since the group was removed"
+    assert taken.left_out == (f"audit {since}", f"fraud {since}")
 
 
 def unused(taken):
