@@ -202,6 +202,14 @@ def check_once(
         seen.add(key)
 
 
+def check_among(kind: str, path: str, groups: t.Iterable[str], named: t.Iterable[str], what: str = "an entry") -> None:
+    """Raise InvalidFile where a group is named that is not among the groups of a file. what: what it has."""
+    known = set(groups)
+    strange = next((name for name in named if name not in known), None)
+    if strange is not None:
+        raise damaged(kind, path, f"group {strange} has {what} and is not among the groups")
+
+
 def parse(kind: str, path: str, head: t.Any, build: t.Callable[[t.Any], _T]) -> _T:
     """The same of the head of a document. Whatever is missing or of a wrong type becomes InvalidFile, which shows it."""
     try:

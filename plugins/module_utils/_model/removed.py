@@ -87,8 +87,6 @@ def from_json(text: str, path: str) -> Removed:
     removed = read_file(KIND, text, path, Removed, entries=SnapshotEntry)
     documents.check_once(KIND, path, (entry[:2] for entry in removed.entries))
     documents.check_once(KIND, path, ((group.name,) for group in removed.groups), "group {} is named twice")
-    names = {group.name for group in removed.groups}
-    strange = next((entry.group for entry in removed.entries if entry.group not in names), None)
-    if strange is not None:
-        raise documents.damaged(KIND, path, f"group {strange} has an entry and is not among the groups")
+    names = [group.name for group in removed.groups]
+    documents.check_among(KIND, path, names, (entry.group for entry in removed.entries))
     return removed

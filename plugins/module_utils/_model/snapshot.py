@@ -112,6 +112,9 @@ def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
     snapshot = read_file(KIND, text, path, Snapshot, entries=SnapshotEntry)
     documents.check_once(KIND, path, (entry[:2] for entry in snapshot.entries))
+    names = [group.name for group in snapshot.groups]
+    documents.check_among(KIND, path, names, (entry.group for entry in snapshot.entries))
+    documents.check_among(KIND, path, names, (each.group for each in snapshot.open), "an open transaction")
     return snapshot
 
 

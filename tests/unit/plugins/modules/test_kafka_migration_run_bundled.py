@@ -61,7 +61,7 @@ def home(tmp_path):
     (kept / "run.json").write_text((folder / "run.json").read_text())
     (kept / "plan.json").write_text(WRITTEN[1])
     taken = (folder / "snapshot.json").read_text().replace('"host-7"', '"s3cret of Zoë\'s group"')
-    taken = taken.replace('"name": "billing"', '"name": "night\\nowl"')
+    taken = taken.replace('{"name": "billing"', '{"name": "night\\nowl", "type": "classic"}, {"name": "billing"')
     left_out = (
         ', "left_out": ["payments: orders is left out", "bonuses, salaries-0 to 2: excluded by a pattern"], "groups"'
     )

@@ -44,6 +44,19 @@ partitions = st.builds(TopicPartition, topic_names, st.integers(0, 2**31 - 1))
 commits = st.builds(CommittedOffset, st.integers(0, 2**63 - 1), texts, st.none() | st.integers(0, 2**31 - 1))
 
 
+@pytest.mark.parametrize(
+    ("merged", "what"),
+    [
+        ({"entries": (*ONE.entries, SnapshotEntry("ghost", ORDERS, CommittedOffset(7)))}, "an entry"),
+        ({"open": (OpenTransaction("ghost", ORDERS, "till-1"),)}, "an open transaction"),
+    ],
+)
+def test_a_group_that_only_lines_name_is_not_lost_without_a_word(merged, what):
+    text = to_json(dataclasses.replace(ONE, **merged))
+    with pytest.raises(InvalidFile, match=f"group ghost has {what} and is not among the groups"):
+        read(text, "backup.json")
+
+
 @st.composite
 def snapshots(draw: st.DrawFn, names: st.SearchStrategy[str] = group_names) -> Snapshot:
     """Snapshots of up to three groups, sorted as their files are."""
