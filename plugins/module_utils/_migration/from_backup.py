@@ -9,13 +9,16 @@ import typing as t
 
 from .._model.choosing import Holder
 from .._model.connection import Connection
+from .._model.errors import NotFound
 from .._model.grouping import values_by_key
 from .._model.notes import Note, NoteKind
+from .._model.option_names import option_name
 from .._model.progress import MANY_NAMED, first_of
 from .._model.records import TopicPartition
 from .._model.selection import Selection
 from .._model.snapshot import IN_BACKUP, OpenTransaction, Snapshot
-from .._model.visible_text import group_partition
+from .._model.visible_text import group_partition, names_text
+from . import not_taken
 from .file_clusters import check_snapshot_cluster
 from .take_snapshot import TakenSnapshot
 
@@ -27,7 +30,7 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
     partition: nobody knows whether it has committed an offset. Notes say both.
 
     Raises Refused for a backup of another cluster or of topics that were created again since, NotFound and InvalidInput for
-    a selection that it does not have.
+    a selection that it does not have, or of which it has nothing.
     """
     selection.check()
     had = {entry[:2] for entry in backup.entries}
@@ -35,12 +38,22 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
     partitions = values_by_key(each[:2] for each in (*backup.entries, *first))
     committed = {group.name: partitions.get(group.name, ()) for group in backup.groups}
     choice = Holder(f"in {path}", remedy=", or use another backup").choose(selection, committed)
+    if empty := [name for name in choice.topics if name in selection.named_groups and not committed[name]]:
+        raise NotFound(
+            f"{'groups' if empty[1:] else 'group'} {names_text(empty)} had committed nothing when the backup was made",
+            why=f"{path} has no offset of {'theirs' if empty[1:] else 'it'}",
+            remedy=f"use an earlier backup, or correct {option_name('groups')}",
+        )
+    lines = [
+        *not_taken.group_lines(choice.groups.left_out, {}),
+        *not_taken.topic_lines({name: committed[name] for name in choice.topics}, choice.topics, selection),
+    ]
     taken = dataclasses.replace(
         backup,
         groups=tuple(group for group in backup.groups if group.name in choice.topics),
         entries=tuple(entry for entry in backup.entries if choice.has(entry.group, entry.partition.topic)),
         open=tuple(each for each in first if choice.has(each.group, each.partition.topic)),
-        left_out=(),
+        left_out=tuple(lines),
     )
     used = {partition.topic for _group, partition, _rest in (*taken.entries, *taken.open)}
     ids = {topic: topic_id for topic, topic_id in taken.traits.topic_ids.items() if topic in used}

@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import OpenTransaction
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import OpenTransaction, SnapshotGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.support.module_inputs import ORDERS, SNAPSHOT
 
@@ -57,6 +57,21 @@ def test_topics_of_which_the_backup_has_no_id_are_named(monkeypatch, traits):
         note.kind is NoteKind.NOT_TOLD and "b.csv has no id of these topics" in note.text and " orders. " in note.text
     )
     assert from_backup(IDENTIFIED, "b.json", *given).notes() == []
+
+
+def test_a_group_that_had_committed_nothing_is_refused_or_told(monkeypatch):
+    monkeypatch.setattr(backups, "check_snapshot_cluster", lambda *_given: None)
+    backup = dataclasses.replace(IDENTIFIED, groups=(*IDENTIFIED.groups, SnapshotGroup("new", "classic")))
+    cluster = Connection("cluster", ("127.0.0.1:1",))
+    for groups in (("new",), ("billing", "new")):
+        with pytest.raises(
+            NotFound, match=r"group new had committed nothing when the backup was made: .*Use an earlier"
+        ):
+            from_backup(backup, "backup.json", cluster, Selection(groups=groups))
+    taken = from_backup(backup, "backup.json", cluster, Selection(group_patterns=(".*",)))
+    assert taken.snapshot.left_out == ("new: it has no committed offsets",)
+    opened = dataclasses.replace(backup, open=(OpenTransaction("new", ORDERS, "transactional id till-1"),))
+    assert from_backup(opened, "backup.json", cluster, Selection(groups=("new",))).snapshot.left_out == ()
 
 
 def test_what_was_committed_before_a_transaction_that_was_open_is_restored(monkeypatch):
