@@ -82,7 +82,7 @@ def read_backup(text: str, path: str, selection: Selection) -> Snapshot:
 
 def lacks_group(text: str, form: str = "auto") -> bool:
     """Is it CSV that does not say whose offsets it holds?"""
-    is_csv = _form_of(text.removeprefix(stock_csv.BYTE_ORDER_MARK), form) == OffsetFormat.CSV
+    is_csv = _form_of(text, form) == OffsetFormat.CSV
     return is_csv and not stock_csv.names_groups(text)
 
 

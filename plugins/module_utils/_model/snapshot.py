@@ -18,7 +18,7 @@ from .records import TopicPartition
 KIND = "snapshot"
 IN_BACKUP = "while the backup was made"
 # A brace and a quote; in CSV, a group's name like that begins with a quote itself.
-_JSON = re.compile(r'\s*(\{\s*"|\Z)')
+_JSON = re.compile(r'\ufeff?\s*(\{\s*"|\Z)')
 _COMMITTED = Form(
     lambda row: CommittedOffset(
         documents.offset_of(row["offset"]),
@@ -119,5 +119,5 @@ def from_json(text: str, path: str) -> Snapshot:
 
 
 def is_json(text: str) -> bool:
-    """Does a file begin as a snapshot file does? CSV begins otherwise."""
+    """Does a file begin as a snapshot file does, with or without a byte order mark? CSV begins otherwise."""
     return _JSON.match(text) is not None

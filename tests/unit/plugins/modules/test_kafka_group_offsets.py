@@ -106,6 +106,7 @@ def test_a_failure_names_the_group_and_leaves_the_file(take, run_module, monkeyp
         None,
         "",
         '{"format": "streamshift.kafka/snapshot",',
+        '\ufeff{"format": "streamshift.kafka/snapshot",',
         '{"format": "streamshift.kafka/plan", "version": 1, "entries": []}',
     ],
 )
