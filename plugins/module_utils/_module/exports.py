@@ -16,9 +16,10 @@ from .._model.grouping import nested
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.plan import Plan
-from .._model.progress import are, counted, part_of
+from .._model.progress import are, counted, first_of, part_of
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Verdict
+from .._model.visible_text import group_partition
 from . import files, results
 
 
@@ -84,11 +85,14 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
     missing = collections.Counter(entry.verdict.value for entry in plan.entries if entry.offset is None)
     kinds = " and ".join(f"{count:,} {verdict}" for verdict, count in sorted(missing.items()))
     without = f"{counted(missing.total(), 'partition')} without an offset"
+    has = [group_partition(*entry.key) for entry in plan.entries if entry.offset is None and entry.expected is not None]
+    goes_on = f", as for {first_of(has)}" if has else ""
     said = {
         OffsetFormat.CSV: f"lacks {missing.total():,} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock "
         "tool leaves their committed offsets as they are.",
         OffsetFormat.STRUCTURED_STREAMING: f"has -2 for {without}: the query reads all of it.",
-        OffsetFormat.FLINK_SQL: f"lacks {without}: Flink reads all of it.",
+        OffsetFormat.FLINK_SQL: f"lacks {without}: Flink reads all of it, unless its group has a committed "
+        f"offset there{goes_on}.",
     }
     lacks = [f"{path} {said[form]}"] if missing and form in said else []
     noted = sum(1 for entry in plan.entries if entry.offset is not None and entry.metadata)

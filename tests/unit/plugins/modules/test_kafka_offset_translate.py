@@ -6,14 +6,16 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import Translation
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, snapshot, topic_plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import exports, plan_making
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
-from tests.support.module_inputs import DESTINATION, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
+from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
 
 @pytest.fixture
@@ -183,3 +185,13 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(translate, tmp
 def test_a_pattern_of_repartitioned_that_matches_nothing_is_told(translate):
     result = translate(repartitioned=["ordres"])
     assert "ordres" in warned(result) and result["note_kinds"] == ["rule_unused"] and "ordres" in result["notes"][0]
+
+
+@pytest.mark.parametrize("expected", [None, 12])
+def test_flink_goes_on_from_a_committed_offset_where_the_export_has_none(expected):
+    held = None if expected is None else CommittedOffset(expected)
+    source = (plan.SourcePosition("billing", ORDERS, None),)
+    lacking = plan.PlanEntry("billing", ORDERS._replace(partition=1), None, Verdict.UNCOMMITTED, source, expected=held)
+    (note,) = exports.export_of(plan_of(entry(), lacking), "/srv/etl.sql", OffsetFormat.FLINK_SQL).notes
+    told = "Flink reads all of it, unless its group has a committed offset there"
+    assert note.text.endswith(f"{told}." if held is None else f"{told}, as for billing orders-1.")
