@@ -316,7 +316,7 @@ def homeless(given: Given, places: Places) -> Lines:
         why = "which a controller makes anew for each job" if job else nowhere
         for name, paths in places.items():
             for path in paths:
-                if path and not path.startswith(("/", "~")):
+                if path and not str(path).startswith(("/", "~")):
                     yield (
                         f"{name} is {path}, a path beside the inventory, {why}. Give the absolute path of a directory that "
                         "lasts."

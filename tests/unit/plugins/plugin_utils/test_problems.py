@@ -358,10 +358,11 @@ ABSOLUTE = "Give the absolute path of a directory that lasts."
     ],
 )
 def test_files_are_not_kept_beside_an_inventory_that_does_not_last(variables, why):
-    places = {"its_directories": ["one", "/srv/two", "", None], "its_file": ["three"]}
+    places = {"its_directories": ["one", "/srv/two", "", None], "its_file": ["three"], "its_year": [2026]}
     assert list(of_play(given(**variables), BOTH, places=places)) == [
         f"its_directories is one, a path beside the inventory, {why}. {ABSOLUTE}",
         f"its_file is three, a path beside the inventory, {why}. {ABSOLUTE}",
+        f"its_year is 2026, a path beside the inventory, {why}. {ABSOLUTE}",
     ]
 
 
