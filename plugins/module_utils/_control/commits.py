@@ -15,7 +15,7 @@ from .._model.group_state import Commits, CommittedOffset
 from .._model.grouping import chunks
 from .._model.progress import first_names
 from .._model.records import TopicPartition
-from .abilities import Ability
+from .abilities import Ability, KnownSince
 from .admin_client import AdminClient, Request, exchange, missing_part
 from .attempts import DEADLINE_SECONDS, attempt
 from .coordinators import GROUPS_PER_REQUEST, find_coordinators, raise_for_groups
@@ -125,7 +125,6 @@ def _until_settled(
     """Send for the groups that are left until none of their errors is one that passes by itself, or time is up.
 
     send: for some groups, with the coordinator of each. What they are answered is kept when a later part has no answer.
-    Raises BrokerError where no group's broker has the ability, and so nothing was sent.
     """
     settled: dict[str, Errors] = {group: {} for group, partitions in wanted.items() if not partitions}
     sent = False
@@ -148,7 +147,7 @@ def _until_settled(
                 elif ErrorCode.UNSUPPORTED_VERSION in codes.values():
                     not_offered[group] = codes
                 else:
-                    settled[group] = _explained(group, codes, ability, group in before)
+                    settled[group] = _explained(group, codes, ability.value, group in before)
                 if group not in before and all(codes.values()):
                     unanswered.discard(group)  # nothing was done, or sent
 
@@ -162,12 +161,9 @@ def _until_settled(
             if known is not earlier:
                 once(client)
                 return
-            need = missing_part(client, ability)
-            if need and not before and all(group in not_offered for group in wanted if wanted[group]):
-                sent = False
-                raise need.refusal(str(connection))
+            need = missing_part(client, ability) or ability.value
             settled.update(
-                (group, _explained(group, each, ability, group in before)) for group, each in not_offered.items()
+                (group, _explained(group, each, need, group in before)) for group, each in not_offered.items()
             )
         if passing:
             raise as_exception(next(iter(passing.values())), f"for {first_names(passing)}")
@@ -183,15 +179,15 @@ def _until_settled(
     return {group: settled[group] for group in wanted}
 
 
-def _explained(group: str, codes: Codes, ability: Ability, is_unknown: bool) -> Errors:
-    """is_unknown: whether a try before this one had no answer, or one that was not about everything."""
-    operation = "READ" if ability is Ability.COMMITS else "DELETE"
+def _explained(group: str, codes: Codes, need: KnownSince, is_unknown: bool) -> Errors:
+    """need: what was asked of the broker. is_unknown: whether a try before had no answer, or one not about everything."""
+    operation = "READ" if need.request == Ability.COMMITS.value.request else "DELETE"
     failed: Errors = {}
     for partition, code in codes.items():
         if code:
             name = error_name(code)
             text = _EXPLAINED.get(name, "").format(
-                topic=partition.topic, group=group, operation=operation, needed=ability.value.needed
+                topic=partition.topic, group=group, operation=operation, needed=need.needed
             )
             why = f"{name}: {text}" if text else name
             if is_unknown:

@@ -23,14 +23,16 @@ def answer(codes):
 
 def test_a_partition_that_the_answer_leaves_out_is_not_taken_for_stored():
     codes = commits._codes(HERE, answer({0: 0, 1: 29}))
-    assert commits._explained("billing", codes, Ability.COMMITS, is_unknown=False) == {
+    assert commits._explained("billing", codes, Ability.COMMITS.value, is_unknown=False) == {
         HERE[1]: "TOPIC_AUTHORIZATION_FAILED: needs ACL TOPIC READ on orders",
         HERE[2]: "UNKNOWN",
     }
 
 
 def test_members_are_told_from_other_refusals():
-    refused = commits._explained("billing", {HERE[0]: 0, HERE[1]: 25, HERE[2]: 30}, Ability.COMMITS, is_unknown=False)
+    refused = commits._explained(
+        "billing", {HERE[0]: 0, HERE[1]: 25, HERE[2]: 30}, Ability.COMMITS.value, is_unknown=False
+    )
     assert refused == {
         HERE[1]: "UNKNOWN_MEMBER_ID: the group has members",
         HERE[2]: "GROUP_AUTHORIZATION_FAILED: needs ACL GROUP READ on billing",
