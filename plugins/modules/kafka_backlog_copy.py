@@ -58,7 +58,8 @@ options:
     default: present
   remove_topics:
     description:
-      - With O(state=absent), whether to delete the topics that the copy has created, together with their records.
+      - With O(state=absent), whether to delete the topics that the copy has created, together with their records, also
+        those that the source has lost since.
       - The module fails before it changes anything, and names the topic, if another group has committed an offset on
         such a topic, if a member of a group is subscribed to it, or if the topic contains anything but the copied
         records. To check this, it reads all of these records. It fails, too, if the topic changes meanwhile, or if

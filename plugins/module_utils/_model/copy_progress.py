@@ -38,9 +38,14 @@ _HOST = 63  # characters
 
 
 def begin_anew() -> str:
-    """What to do where a copy cannot go on, to end a remedy. Records of others may be among what was copied, or before it."""
+    """What to do where a copy cannot go on, to end a remedy. Records of others may be among what was copied, or before it.
+
+    And what was copied may have left the source since, as by its retention or by an unclean leader election.
+    """
     return (
-        f"begin anew: give the copy up ({option_name('state: absent')}; with {option_name('remove_topics')}, it deletes the "
+        "begin anew, but only if the source still has every record that was copied; otherwise keep the topics at the "
+        "destination, because nobody else has these records. To begin anew, give the copy up "
+        f"({option_name('state: absent')}; with {option_name('remove_topics')}, it deletes the "
         "topics that it has made, if they hold nothing but what it has copied), and run again. Do not delete or empty a topic "
         "that holds other records, such as those of producers that have moved: copy to another topic "
         f"({option_name('topic_map')})"

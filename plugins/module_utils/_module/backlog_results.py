@@ -37,6 +37,8 @@ def removal_result(backlog: Backlog | None, removal: Removal) -> dict[str, t.Any
     lines = [f"{name}: progress of the copy, deleted" for name in removal.groups]
     lines += [f"{name}: gets back the settings that the copy has changed" for name in removal.settings]
     lines += [f"{name}: made by this copy, deleted" for name in removal.topics]
+    if removal.topics:
+        lines.append("Copied records that the source no longer has go with these topics: nobody else has them.")
     return {
         "removed_groups": list(removal.groups),
         "restored_topics": list(removal.settings),

@@ -74,7 +74,7 @@ NEVER_SHOWN = {
     "it returns no groups": "_migration.preflight.never_joined",
     "it makes missing topics itself, or has one cluster": "_migration.preflight._with_prefix",
     "it copies no records, or its verification does not": """
-        _migration._backlog.preconditions.check_topics _model.copy_progress.begin_anew""",
+        _migration._backlog.preconditions._lost_at_source _model.copy_progress.begin_anew""",
 }
 UNREACHED = {place for places in NEVER_SHOWN.values() for place in places.split()}
 

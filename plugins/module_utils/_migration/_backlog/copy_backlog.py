@@ -97,8 +97,7 @@ def copy_backlog(
     if will_copy:
         if before is not None:  # an earlier run may have copied some of it
             lost = takeover.check_takeover(backlog, destination, options.append)
-            takeover.check_lost(backlog, destination, lost, options.on_lost_progress)
-            takeover.check_rebuilding(backlog, source, lost)
+            takeover.check_lost(backlog, source, destination, lost, options.on_lost_progress)
         notes += unconsumed.zero_times(source, backlog.ranges)
     elif save is not None and not backlog.is_done:
         run = CopyRun(source, destination, options, save, say)

@@ -81,7 +81,7 @@ class CopyRun:
             backlog, self.destination, self.run, made, append=self.options.append, save=self.save
         )
         if isinstance(taken, Lost):
-            takeover.check_lost(backlog, self.destination, taken.ends, self.options.on_lost_progress)
+            takeover.check_lost(backlog, self.source, self.destination, taken.ends, self.options.on_lost_progress)
             return backlog, taken.ends
         return taken, {}
 
@@ -98,7 +98,6 @@ class CopyRun:
         size: about how many bytes there are to copy, as far as that is known. Raises Locked where another run takes the copy
         over.
         """
-        takeover.check_rebuilding(backlog, self.source, lost)
         kept, notes = copy_state.seconds_kept(self.destination, size, self.options.max_bytes_per_second, self.say)
         left = sum(each.end - each.start for each in backlog.ranges)
         self.say(f"copying at most {counted(left, 'record')}")

@@ -224,7 +224,7 @@ def growth(known: Backlog, bounds: SourceBounds, source: Connection, allowed: bo
             why="what came later is not copied, and groups that are set now would never get it",
             remedy=f"stop the producers. Then set {option_name('live')} to go on without these records, and let the producers "
             "send them again, or another tool copy them: each partition from its `end` in the copy file on, and all of one "
-            f"that is not there. To copy all of it, {begin_anew()}",
+            f"that is not there. Or, to copy all of it, {begin_anew()}",
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return [Note(NoteKind.SOURCE_GROWN, f"{said}: what came later is not copied.")]

@@ -80,16 +80,9 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
         for topic in backlog.topics:
             how = noted.how_recreated(topic.source, now)
             if topic.source not in now.topic_ids or how:
-                raise Refused(
-                    f"the topic was deleted{' and created again' if how else ''} since the copy was planned, and not all "
-                    "of it is copied",
-                    cluster=str(source),
-                    topic=topic.source,
-                    remedy=f"keep the topic {topic.name} at the destination, which alone has what was copied: let consumers "
-                    "read each partition from its `begin` in the copy file on. Copy from another directory, to other topics "
-                    f"({option_name('topic_map')})",
-                    kind=FailureKind.TOPIC_RECREATED,
-                )
+                again = " and created again" if how else ""
+                what = f"the topic was deleted{again} since the copy was planned, and not all of it is copied"
+                raise _lost_at_source(source, what, topic.name, topic=topic.source)
 
 
 def not_made(destination: Connection, existing: t.Iterable[BacklogTopic], ids: t.Mapping[str, str | None]) -> list[str]:
@@ -153,7 +146,8 @@ def check_source_log(connection: Connection, backlog_range: BacklogRange, bounds
     if bounds.high_watermark < backlog_range.end:
         what = f"the log ends at {bounds.high_watermark}, and the copy was planned up to {backlog_range.end}"
         why = "the topic was truncated, as by an unclean leader election: other records may have the same offsets now"
-        raise _other_topic(connection, what, why=why, **backlog_range.source._asdict())
+        copied_to = backlog_range.destination.topic
+        raise _lost_at_source(connection, what, copied_to, why=why, **backlog_range.source._asdict())
 
 
 def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str]) -> dict[str, str]:
@@ -254,7 +248,8 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
                 why="it was started with another directory, and may still run, or the file is lost",
                 remedy="if that process still runs, wait until it has ended; then use its directory, or restore the copy file. "
                 "Only if the file is lost and nothing runs, remove this group, and copy to another topic "
-                f"({option_name('topic_map')}), or delete what was copied if the topic holds nothing else, and start again",
+                f"({option_name('topic_map')}); or, if the topic holds nothing but what was copied, and the source still has "
+                "all of it, delete that, and start again",
                 kind=FailureKind.FILE_MISSING,
             )
 
@@ -316,3 +311,16 @@ def sizes(
 def _other_topic(connection: Connection, what: str, **more: t.Any) -> Refused:
     """The error for a topic that is not, or does not hold, what the copy knows of it."""
     return Refused(what, cluster=str(connection), remedy=begin_anew(), kind=FailureKind.TOPIC_RECREATED, **more)
+
+
+def _lost_at_source(connection: Connection, what: str, copied_to: str, **more: t.Any) -> Refused:
+    """The error for a topic of the source that no longer has what was copied of it to this topic."""
+    return Refused(
+        what,
+        cluster=str(connection),
+        remedy=f"keep the topic {copied_to} at the destination, which may alone have what was copied: let consumers read each "
+        "partition from its `begin` in the copy file on. Copy from another directory, to other topics "
+        f"({option_name('topic_map')})",
+        kind=FailureKind.TOPIC_RECREATED,
+        **more,
+    )

@@ -144,11 +144,13 @@ def is_alive(run: Run) -> bool:
 
 def check_lost(
     backlog: Backlog,
+    source: Connection,
     destination: Connection,
     lost: t.Mapping[TopicPartition, int],
     on_lost_progress: OnLostProgress,
 ) -> None:
-    """Raise Refused, unless the option is to rebuild, for logs that have grown, of which no progress tells by what."""
+    """Raise Refused for logs that have grown, of which no progress tells by what, unless it is to be rebuilt, and can be."""
+    _check_rebuilding(backlog, source, lost)  # first: what only the destination has is to be kept, whatever the option
     if not lost or on_lost_progress is OnLostProgress.REBUILD:
         return
     partition = min(lost)
@@ -167,7 +169,7 @@ def check_lost(
     )
 
 
-def check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[TopicPartition]) -> None:
+def _check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[TopicPartition]) -> None:
     """Raise Refused where the source no longer has the first records of a lost range: nothing tells which were copied."""
     ranges = [each for each in backlog.ranges if each.destination in lost]
     bounds = positions.partition_bounds(source, [each.source for each in ranges]) if ranges else {}
@@ -181,7 +183,7 @@ def check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[To
                 why="the records between have expired, and what was copied of them cannot be compared any more",
                 remedy=f"keep what is in {backlog_range.destination} at the destination, because the source does not have it "
                 f"any more: let consumers read it from offset {backlog_range.begin} on, and copy what is left to another topic "
-                f"({option_name('topic_map')}) from another directory. Only if nobody needs it, {begin_anew()}",
+                f"({option_name('topic_map')}) from another directory",
                 **backlog_range.source._asdict(),
                 kind=FailureKind.PROGRESS_LOST,
             )

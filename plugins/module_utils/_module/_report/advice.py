@@ -44,7 +44,7 @@ VERDICTS = {
 
 PROBLEMS = {
     ProblemKind.SKIPPED: "Let the replication tool catch up and run again; if the offset is committed, roll it back first.",
-    ProblemKind.COPY_DIFFERS: "Do not set the groups. Stop what else writes to the topic, and begin the copy anew.",
+    ProblemKind.COPY_DIFFERS: "Set no group. Stop what else writes. Copy anew only if the source still has all copied records.",
     ProblemKind.BEYOND_END: "Plan again; reset the group first if its offset at the source is after the end.",
     ProblemKind.REPEATED: "Let the replication tool catch up, and plan again.",
     ProblemKind.ABSENT: "Have the replication tool copy the missing records, or set on_absent to warn.",

@@ -39,7 +39,7 @@ def copy(run_module, monkeypatch, tmp_path):
 
         def removed(known, planned, destination, remove_topics, wait, predict, say):
             run.asked = known, planned, remove_topics, predict
-            return Removal(("group",), ("orders",), (), [Note(NoteKind.TOPIC_RECREATED, "gone")])
+            return Removal(("group",), ("orders",), ("new",), [Note(NoteKind.TOPIC_RECREATED, "gone")])
 
         monkeypatch.setattr(kafka_backlog_copy.use_case, "copy_backlog", use_case)
         monkeypatch.setattr(kafka_backlog_copy.removal, "remove_copy", removed)
@@ -95,6 +95,7 @@ def test_a_copy_that_is_given_up_takes_its_files_with_it(copy, tmp_path):
     removed = copy(state="absent", remove_topics=True)
     assert {**predicted, "invocation": None} == {**removed, "invocation": None}
     assert removed["changed"] and (removed["removed_groups"], removed["restored_topics"]) == (["group"], ["orders"])
+    assert removed["summary"][-1].startswith("Copied records that the source no longer has go with these topics")
     assert not (tmp_path / "copy.json").exists() and not (tmp_path / "p.json").exists()
 
 

@@ -177,7 +177,6 @@ def test_what_was_copied_of_a_topic_that_the_source_has_lost_is_to_be_kept(monke
 
 
 def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(monkeypatch):
-    monkeypatch.setattr(copy_steps.takeover, "check_rebuilding", lambda *_: None)
     monkeypatch.setattr(copy_steps.takeover, "take_over", lambda *_, **_options: Lost({THERE: 140}))
     monkeypatch.setattr(copy_steps.copy_state, "seconds_kept", lambda *_: (None, []))
     monkeypatch.setattr(copy_steps, "rebuild", lambda *_: {})

@@ -9,8 +9,9 @@ import time
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import takeover
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import preconditions, takeover
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import started
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import copy_progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
@@ -23,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
@@ -126,17 +128,31 @@ def test_progress_can_be_rebuilt_while_the_source_has_all_that_is_copied(monkeyp
     monkeypatch.setattr(
         takeover.positions, "partition_bounds", lambda _source, asked: dict.fromkeys(asked, Bounds(log_start, 9, 9))
     )
-    takeover.check_rebuilding(BACKLOG, NOWHERE, {MADE.destination: 7})
+    takeover.check_lost(BACKLOG, NOWHERE, NOWHERE, {MADE.destination: 7}, OnLostProgress.REBUILD)
+    with pytest.raises(Refused, match="the progress of the copy is gone.*on_lost_progress to rebuild.*or begin anew"):
+        takeover.check_lost(BACKLOG, NOWHERE, NOWHERE, {MADE.destination: 7}, OnLostProgress.FAIL)
 
 
-def test_who_cannot_compare_what_was_copied_is_told_to_keep_it(monkeypatch):
+@pytest.mark.parametrize("policy", OnLostProgress)
+def test_who_cannot_compare_what_was_copied_is_told_to_keep_it(monkeypatch, policy):
     monkeypatch.setattr(
         takeover.positions,
         "partition_bounds",
         lambda _source, asked: dict.fromkeys(asked, Bounds(MADE.start + 1, 9, 9)),
     )
-    with pytest.raises(Refused, match="cannot be rebuilt: the log starts at .*Keep what is in made-to"):
-        takeover.check_rebuilding(BACKLOG, NOWHERE, {MADE.destination: 7})
+    with pytest.raises(Refused, match="cannot be rebuilt: the log starts at .*Keep what is in made-to") as refused:
+        takeover.check_lost(BACKLOG, NOWHERE, NOWHERE, {MADE.destination: 7}, policy)
+    assert "egin anew" not in str(refused.value)
+
+
+def test_who_begins_anew_is_told_first_what_would_be_lost():
+    assert copy_progress.begin_anew().startswith("begin anew, but only if the source still has every record")
+
+
+def test_what_was_copied_of_a_log_that_was_truncated_is_to_be_kept():
+    with pytest.raises(Refused, match="ends at 7, and the copy was planned up to 9.*Keep the topic made-to") as refused:
+        preconditions.check_source_log(NOWHERE, MADE, Bounds(0, 7, 7))
+    assert "remove_topics" not in str(refused.value)
 
 
 class TestAnotherCopyAgainstIt:
