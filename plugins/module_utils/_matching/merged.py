@@ -16,7 +16,7 @@ import typing as t
 
 from .._model.progress import counted
 from .._model.records import TopicPartition
-from .._model.verdicts import Reason, Verdict
+from .._model.verdicts import BEFORE_LOSS, Reason, Verdict
 from . import chosen, rows
 from .between import Between
 from .certificates import CountedBefore, NothingConsumed
@@ -114,8 +114,8 @@ def blocked_by_one(positions: t.Iterable[Position]) -> Decision | None:
             return blocked(
                 Reason.BEYOND_END,
                 f"{at.partition} ends at {at.facts.high_watermark} at the source, and {at.consumed_below} is committed: the "
-                "topic was recreated or truncated after the commit, or a file says a wrong offset; correct the file, or reset "
-                "the group at the source first",
+                "topic was recreated or truncated after the commit, or a file says a wrong offset; correct the file, or first "
+                f"reset the group at the source {BEFORE_LOSS}",
             )
         if at.consumed_below > at.facts.end:
             return blocked(

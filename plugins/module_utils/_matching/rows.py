@@ -12,7 +12,7 @@ from .._model.match_on import Matching
 from .._model.policies import OnNoAnchor
 from .._model.progress import counted
 from .._model.records import Record
-from .._model.verdicts import Copied, Reason
+from .._model.verdicts import BEFORE_LOSS, Copied, Reason
 from . import chosen
 from .between import count_back
 from .certificates import DISTINCT, ConsumedBefore, Lossless, NoRecordBefore, NothingConsumed, NothingThere
@@ -43,7 +43,8 @@ def at_the_edges(reader: Reader) -> Decision | None:
         return blocked(
             Reason.BEYOND_END,
             f"the source ends at {facts.high_watermark}, and {committed} is committed: the topic was recreated or truncated "
-            "after the commit, or a file says a wrong offset; correct the file, or reset the group at the source first",
+            "after the commit, or a file says a wrong offset; correct the file, or first reset the group at the source "
+            f"{BEFORE_LOSS}",
         )
     if committed > facts.end:
         return blocked(

@@ -19,7 +19,9 @@ def cut_off(source: Connection, drafts: t.Iterable[Draft]) -> CutOff:
 
     A commit has the leader epoch of the last record that the group has read. Where the log has nothing of that epoch, nor of
     an earlier one, right before the offset, the records there were written after an unclean election, and the group has not
-    read them. Not known of commits without an epoch, and where brokers do not tell: see positions.epoch_ends().
+    read them. A topic that was created again looks the same, because its epochs begin at 0 again: the group has read none of
+    it then, and nobody can tell one from the other. Not known of commits without an epoch, and where brokers do not tell: see
+    positions.epoch_ends().
     """
     committed = {
         (draft.source_group, draft.source_partition): (draft.committed.leader_epoch, draft.offset)
@@ -34,8 +36,10 @@ def cut_off(source: Connection, drafts: t.Iterable[Draft]) -> CutOff:
         if end < offset:
             found[group, partition] = (
                 f"the group has committed offset {offset} of {partition} at the source in leader epoch {epoch}, which ends at "
-                f"{end}: an unclean leader election has cut the log off at {end}, and the group has not read the records that "
-                f"were written since; reset the group at the source to offset {end} first; if no election has, and the client "
-                "commits an old epoch, reset it to its current offset by kafka-consumer-groups, which removes the epoch"
+                f"{end}: an unclean leader election has cut the log off at {end}, or the topic was created again, and the "
+                "group has not read what was written since; first reset the group at the source: to offset "
+                f"{end} after an election, or to the start of the log (earliest) if the topic was created again; if neither "
+                "has happened, and the client commits an old epoch, to its current offset by kafka-consumer-groups, which "
+                "removes the epoch"
             )
     return found

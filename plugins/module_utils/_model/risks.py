@@ -78,7 +78,8 @@ RISKS: dict[RiskKind, RiskEntry] = {
     RiskKind.AFTER_LOG_END: _blocker(
         "The group has committed an offset after the end of the log, as after a loss of records or when a topic was created "
         "again. No record shows where the group has to go on.",
-        "Find out what happened to the topic, and reset the group with the playbook reset_groups.",
+        "Find out what happened to the topic, and reset the group with the playbook reset_groups to the start of the log "
+        "(earliest) or to a time safely before the loss. The end of the log skips what was written since.",
     ),
     RiskKind.TOPIC_MISSING: _blocker(
         "The destination lacks a topic that the group consumes, so that its partitions are blocked.",

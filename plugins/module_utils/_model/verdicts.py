@@ -57,6 +57,13 @@ class Reason(enum.StrEnum):
     CHANGED_SINCE_PLAN = "changed_since_plan"
 
 
+# Where a group goes on whose committed offset is after the end of the log, and nobody knows which of its records it has read.
+BEFORE_LOSS = (
+    "to the start of the log (earliest) or to a time safely before the loss; "
+    "the end of the log skips what was written since"
+)
+
+
 class Copied(t.NamedTuple):
     """A source record and its copy, as found by the match.
 

@@ -19,6 +19,7 @@ from ..._model.option_names import option_name
 from ..._model.policies import OnUncommitted
 from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
+from ..._model.verdicts import BEFORE_LOSS
 from ..cut_logs import cut_off
 from ..drafts import Draft
 
@@ -121,7 +122,7 @@ def open_ranges(
                 cluster=str(source),
                 group=draft.source_group,
                 why="the topic was recreated or truncated",
-                remedy="reset the group, or leave it or the topic out",
+                remedy=f"leave the group or the topic out, or reset the group {BEFORE_LOSS}",
                 **draft.source_partition._asdict(),
                 kind=FailureKind.RECORDS_UNREACHABLE,
             )

@@ -21,7 +21,7 @@ REASONS = {
     Reason.NEW_RECORDS: "Let a replication tool copy these records, or set on_new_records to leave to go on without them.",
     Reason.TOPIC_UNIDENTIFIED: "Make sure that the topic was not created again since the backup, or use another backup.",
     Reason.OPEN_TRANSACTION: "Do what the detail says: wait until it ends and plan again, or for a backup, use another one.",
-    Reason.BEYOND_END: "Reset the group at the source and plan again, or leave the topic out.",
+    Reason.BEYOND_END: "Reset the group at the source, not to the end of the log, and plan again, or leave the topic out.",
     Reason.TOPIC_MISSING: "If it has another name there, set replication_policy or topic_map. Else create it, or leave it out.",
     Reason.PARTITION_COUNT_DIFFERS: "Do what the detail says, or create the topic again with the number of the source.",
     Reason.OTHER_PARTITIONS: "Do what the detail says, or create the topic again and let the replication tool fill it.",
@@ -45,7 +45,7 @@ VERDICTS = {
 PROBLEMS = {
     ProblemKind.SKIPPED: "Let the replication tool catch up and run again; if the offset is committed, roll it back first.",
     ProblemKind.COPY_DIFFERS: "Set no group. Stop what else writes. Copy anew only if the source still has all copied records.",
-    ProblemKind.BEYOND_END: "Plan again; reset the group first if its offset at the source is after the end.",
+    ProblemKind.BEYOND_END: "Plan again; if its offset at the source is after the end, first reset the group, not to the end.",
     ProblemKind.REPEATED: "Let the replication tool catch up, and plan again.",
     ProblemKind.ABSENT: "Have the replication tool copy the missing records, or set on_absent to warn.",
     ProblemKind.MOVED: "Stop what else commits for the group, then run again or roll back.",

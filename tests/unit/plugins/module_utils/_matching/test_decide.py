@@ -142,6 +142,7 @@ def test_beyond_the_end() -> None:
     decision = decided(3, log("a b"), log("a b"))
     assert said(decision) == (BLOCKED, None, Reason.BEYOND_END, None)
     assert "recreated or truncated" in decision.detail
+    assert "reset the group at the source to the start of the log (earliest)" in decision.detail
 
 
 class TestNoRecordAtTheSource:

@@ -210,6 +210,7 @@ def test_one_source_partition_can_refuse_them_all(positions, reason):
     decision = blocked_by_one(positions)
     assert (decision and decision.reason) is reason
     assert decision is None or str(positions[-1].partition) in decision.detail
+    assert reason is not Reason.BEYOND_END or "to the start of the log (earliest)" in decision.detail
 
 
 @pytest.mark.parametrize("name", ["mixed", "equal records", "expired", "open, copied", "again", "lag", "strangers"])

@@ -119,7 +119,7 @@ def test_a_log_that_was_cut_off_before_a_committed_offset_is_not_copied_from_the
     """What was written between 30 and 50 since then, no group has read."""
     monkeypatch.setattr(positions, "epoch_ends", lambda _connection, asked: dict.fromkeys(asked, 30))
     read = group("billing", 50)._replace(committed=CommittedOffset(50, "", 5))
-    with pytest.raises(Refused, match="cut the log off at 30, .*reset the group at the source to offset 30 first"):
+    with pytest.raises(Refused, match="cut the log off at 30, .*reset the group at the source: to offset 30 after"):
         open_ranges([read], {HERE: Bounds(10, 60, 60)}, CLUSTER, "ignore")
 
 

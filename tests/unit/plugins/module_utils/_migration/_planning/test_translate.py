@@ -732,7 +732,7 @@ def test_records_that_were_written_after_an_unclean_election_are_not_taken_for_c
     world.epochs[ORDERS, 5] = 4
     (entry,) = planned(strategy=strategy).entries
     assert (entry.verdict, entry.reason, entry.offset) == (Verdict.BLOCKED, Reason.BEYOND_END, None)
-    assert "reset the group at the source to offset 4 first" in entry.detail
+    assert "first reset the group at the source: to offset 4 after an election, or to the start" in entry.detail
 
 
 def test_an_entry_is_not_kept_where_the_log_was_cut_off_since(world):
