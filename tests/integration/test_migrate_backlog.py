@@ -144,7 +144,11 @@ def test_what_was_begun_does_not_go_on_with_groups_that_have_moved(source, desti
     for check in (["--check"], []):
         said = failed(controller.migrate_backlog(*check, groups=[orders]))
         assert "the source's groups have moved since the copy was planned" in said
+        assert "by the playbook restore_offsets" in said
         assert controller.files() == files
+    backup = str(home(controller) / "snapshot.json")
+    done(controller.clone_groups(playbook="restore_offsets", groups=[orders], backup=backup, on_rewind="rewind"))
+    assert done(controller.migrate_backlog(groups=[orders], verify="none")).changed == 0
 
 
 def test_what_is_missing_is_said_before_anything_is_written(source, destination, orders, controller):

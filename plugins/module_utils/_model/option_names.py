@@ -63,6 +63,14 @@ def another_directory() -> str:
     return "use another directory" if directory == "the path" else f"set {directory} to another directory"
 
 
+def give_back() -> str:
+    """What lets a copy of a backlog go on whose groups have moved at the source: it holds for no other committed offsets."""
+    return (
+        "give these groups what they had when the copy was planned, by the playbook restore_offsets with group_clone_backup: "
+        "snapshot.json of the copy's directory, and group_clone_on_rewind: rewind (what they have consumed since is repeated)"
+    )
+
+
 def is_in_one_cluster() -> bool:
     """Is the message shown in a role that works inside one cluster, and so has neither a source nor a destination?"""
     return "cluster" in _variables and "source" not in _variables

@@ -17,7 +17,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import open_text
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import another_directory, correct_clusters, option_name
+from ..._model.option_names import another_directory, correct_clusters, give_back, option_name
 from ..._model.policies import OnLostProgress, OnUncommitted
 from ..._model.progress import counted
 from ..._model.records import TopicPartition
@@ -135,7 +135,8 @@ def check_known(
             "the source's groups have moved since the copy was planned, or other groups or topics are selected now",
             why=_difference(ranges_of, wanted)
             or f"it was planned from snapshot {known.snapshot}, and this one is {snapshot.digest()}",
-            remedy="select what it was planned for and stop the groups, or copy into another directory",
+            remedy=f"select what it was planned for, and stop the groups; where they have moved, {give_back()}, and run again. "
+            "Or copy into another directory",
             kind=FailureKind.COPY_OUTDATED,
         )
     planned, notes = _without_new(known, wanted, source, options.on_uncommitted)

@@ -21,12 +21,13 @@ from ..._model.group_state import GroupReading
 from ..._model.grouping import nested, values_by_key
 from ..._model.idle import Move, members_problem, moves, moves_text
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import because_of, option_name
+from ..._model.option_names import because_of, give_back, option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted, first_names
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
+from ..._model.verdicts import CertificateName
 from .. import quiet
 from .conflicts import Writes
 
@@ -90,6 +91,8 @@ class SourceWatch:
         # Inside one cluster, nobody knows which side is meant.
         self._at_source = "" if plan.is_within_one_cluster else " at the source"
         self._at_destination = "" if plan.is_within_one_cluster else " at the destination"
+        # A copy of a backlog goes on with no other committed offsets than those that it was planned for.
+        self._is_copy = any(entry.evidence.certificate == CertificateName.OWN_COPY for entry in plan.entries)
 
     def look(self, keys: t.Collection[Key], settled: t.Collection[Key] = (), given: t.Collection[Key] = ()) -> None:
         """Read the groups of the source that became those of these keys. before() asks no cluster then.
@@ -118,10 +121,13 @@ class SourceWatch:
                 self._settled = {key for key in self._settled if key[0] not in left.alone}
                 return left, lines, []
             case OnActiveGroup.FAIL:
+                stop = f"nothing was written. Stop its consumers{self._at_source}, then"
+                if self._is_copy and any(use.moved for use in uses.values()):
+                    raise self._busy(uses, f"is still in use{self._at_source}", f"{stop} {give_back()}, and run again")
                 raise self._busy(
                     uses,
                     f"is still in use{self._at_source}",
-                    f"nothing was written. Stop its consumers{self._at_source}, then take the snapshot and plan again; "
+                    f"{stop} take the snapshot and plan again; "
                     f"or set {option_name('on_active_source')} to skip_group to leave such groups out, "
                     "or to warn to commit what the plan says",
                 )
@@ -146,8 +152,13 @@ class SourceWatch:
         raise self._busy(
             uses,
             f"was in use{self._at_source} while its offsets were committed",
-            f"the offsets of the plan are committed and stay. Stop its consumers{self._at_source}, then "
-            "either migrate again, which takes the group to where it has stopped, or roll back with the receipt",
+            f"the offsets of the plan are committed and stay. Stop its consumers{self._at_source}, then either "
+            + (
+                f"start those{self._at_destination} all the same"
+                if self._is_copy
+                else "migrate again, which takes the group to where it has stopped"
+            )
+            + ", or roll back with the receipt",
         )
 
     def _without_used(self, writes: Writes, uses: t.Mapping[str, Use]) -> tuple[Writes, list[str]]:

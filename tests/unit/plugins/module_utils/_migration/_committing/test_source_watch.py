@@ -16,9 +16,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
 from tests.support.memory_groups import MemoryGroups
 
 ONPREM = connection_from({"bootstrap_servers": ["onprem:9092"]}, "source cluster")
@@ -121,6 +126,17 @@ def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, stan
     assert message.startswith("source cluster onprem:9092, group billing: the group is still in use at the source: ")
     assert told in message
     assert "Nothing was written. Stop its consumers at the source" in message and "on_active_source" in message
+
+
+def test_a_copy_whose_group_has_moved_goes_on_only_with_what_it_was_planned_for(source):
+    copied = dataclasses.replace(PLAN.entries[0], evidence=Evidence(certificate=CertificateName.OWN_COPY))
+    watch = SourceWatch(ONPREM, dataclasses.replace(PLAN, entries=(copied, *PLAN.entries[1:])), "fail")
+    source.groups["billing"][P0] = CommittedOffset(9)
+    with pytest.raises(GroupBusy, match="then give these groups what they had .*restore_offsets.*run again") as refused:
+        before(watch, ALL)
+    assert "on_active_source" not in str(refused.value)
+    with pytest.raises(GroupBusy, match="then either start those at the destination all the same, or roll back"):
+        watch.after(ALL.set)
 
 
 def test_inside_one_cluster_nothing_is_said_of_a_source_and_a_destination(source):
