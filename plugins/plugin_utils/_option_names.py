@@ -35,6 +35,8 @@ IN_PHASE: dict[str, dict[str, str | None]] = {
     "cut_over": dict.fromkeys(_POLICIES, "on_not_ready"),
     "sync": {**dict.fromkeys(_POLICIES), "verify": "verify_rounds"},
 }
+# {option: a value that messages offer, and that not every variable takes which has the option's place}
+_OFFERED = {"on_active_source": "warn"}
 
 
 class OptionNamesActionModule(UnpackedActionModule):
@@ -102,8 +104,13 @@ class OptionNamesActionModule(UnpackedActionModule):
         return option_names(self._task.action.rpartition(".")[2], name, phase, role_options(name))
 
 
-def option_names(module: str, role: str, phase: str | None, variables: t.Iterable[str]) -> dict[str, str]:
-    """{option: variable} for a task of a role, as far as it is certain. variables: all of the role's."""
+def option_names(
+    module: str, role: str, phase: str | None, variables: t.Mapping[str, t.Mapping[str, t.Any]]
+) -> dict[str, str]:
+    """{option: variable} for a task of a role, as far as it is certain. variables: all of the role's, as role_options() says.
+
+    And ``option: value`` for those values that messages offer only where the variable takes them.
+    """
     known = {name.removeprefix(f"{role}_"): name for name in variables}
     in_phase = IN_PHASE.get(phase or "", {})
 
@@ -117,4 +124,9 @@ def option_names(module: str, role: str, phase: str | None, variables: t.Iterabl
     others = OTHER_NAMES.get(module, {}) | OF_GROUPS.get(module, {})
     by_option = {name: called(name) for name in {**known, **in_phase}}
     by_option |= {option: variable for option, name in others.items() if (variable := called(name))}
+    by_option |= {
+        f"{option}: {value}": f"{variable}: {value}"
+        for option, value in _OFFERED.items()
+        if (variable := by_option.get(option)) and value in variables[variable].get("choices", ())
+    }
     return {option: variable for option, variable in by_option.items() if variable}

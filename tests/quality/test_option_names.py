@@ -73,7 +73,7 @@ NAMED = re.compile(rf"(?<![\w/])(?:{'|'.join(sorted(name for name in OPTIONS if 
 
 
 def texts(tree: ast.Module) -> t.Iterator[ast.Constant]:
-    """The texts in sentences, without docstrings and documentation."""
+    """The texts in sentences, without docstrings and documentation, and without an option and its value, as for ways()."""
     documentation = {
         id(node.value)
         for node in ast.walk(tree)
@@ -81,7 +81,8 @@ def texts(tree: ast.Module) -> t.Iterator[ast.Constant]:
         or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("DOCUMENTATION", "EXAMPLES", "RETURN"))
     }
     constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    yield from (node for node in constants if " " in node.value.strip() and id(node) not in documentation)
+    sentences = (node for node in constants if " " in re.sub(r"\A\w+: \w+\Z", "", node.value.strip()))
+    yield from (node for node in sentences if id(node) not in documentation)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-2:]))
@@ -183,6 +184,6 @@ def passed_on() -> t.Iterator[t.Any]:
 
 @pytest.mark.parametrize(("role", "module", "option", "used"), list(passed_on()))
 def test_an_option_is_called_like_the_variable_that_the_role_gives_for_it(role, module, option, used):
-    variables = [f"{role}_{name}" for name in VARIABLES[role]]
+    variables = {f"{role}_{name}": described for name, described in VARIABLES[role].items()}
     named = [option_names(module, role, phase, variables).get(option) for phase in (None, *IN_PHASE)]
     assert used & set(named)

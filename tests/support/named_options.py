@@ -6,6 +6,8 @@ More than it really calls, never less: a method counts for every class that the 
 import ast
 import collections
 import functools
+import itertools
+import re
 import typing as t
 from pathlib import Path
 
@@ -30,10 +32,33 @@ def named_options(module: str) -> dict[str, set[str]]:
     return dict(found)
 
 
+@functools.cache
+def named_values(module: str) -> dict[tuple[str, str], set[str]]:
+    """The same for an option with a value: ``set {option_name('on_absent')} to warn``."""
+    found = collections.defaultdict(set)
+    for part in _reached(f"modules.{module}"):
+        for pair in _values(part.node):
+            found[pair].add(part.place)
+    return dict(found)
+
+
+def _values(node: ast.AST, guard: str = "") -> t.Iterator[tuple[str, str]]:
+    """ways() leaves out a pair of an option with a value, and a text, where the user cannot set the option to that."""
+    if isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], ast.Constant):
+        guard = str(node.elts[0].value)
+    if isinstance(node, ast.JoinedStr):
+        for part, text in itertools.pairwise(node.values):
+            value = re.match(r"(?: to|:) (\w+)", str(text.value)) if isinstance(text, ast.Constant) else None
+            if value and isinstance(part, ast.FormattedValue):
+                yield from ((option, value[1]) for option in _options(part) if guard != f"{option}: {value[1]}")
+    for child in ast.iter_child_nodes(node):
+        yield from _values(child, guard)
+
+
 def _options(node: ast.AST, guards: frozenset[str] = frozenset()) -> t.Iterator[str]:
     """Of a pair of an option and a text, ways() leaves out both where the user cannot set the option."""
     if isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], ast.Constant):
-        guards |= {str(node.elts[0].value)}
+        guards |= {str(node.elts[0].value).partition(":")[0]}
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "option_name":
         (option,) = node.args
         if isinstance(option, ast.Constant) and option.value not in guards:

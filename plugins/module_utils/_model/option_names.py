@@ -30,7 +30,8 @@ def option_name(option: str) -> str:
 def ways(*ways_on: tuple[str, str]) -> str:
     """The ways on that a remedy offers, joined by "or": those whose option the user can set where the message is shown.
 
-    Each is an option's name, or nothing for a way without an option, and the text. A role does not have every option of the
+    Each is an option's name, with a value that not every variable takes, such as `on_active_source: warn`, or without, or
+    nothing for a way without an option, and the text. A role does not have every option of the
     modules that it calls; a task of the user's own has all.
     """
     offered = [text for option, text in ways_on if not option or not _variables or option in _variables]

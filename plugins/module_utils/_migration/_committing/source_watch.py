@@ -21,7 +21,7 @@ from ..._model.group_state import GroupReading
 from ..._model.grouping import nested, values_by_key
 from ..._model.idle import Move, members_problem, moves, moves_text
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import because_of, give_back, option_name
+from ..._model.option_names import because_of, give_back, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted, first_names
@@ -124,13 +124,18 @@ class SourceWatch:
                 stop = f"nothing was written. Stop its consumers{self._at_source}, then"
                 if self._is_copy and any(use.moved for use in uses.values()):
                     raise self._busy(uses, f"is still in use{self._at_source}", f"{stop} {give_back()}, and run again")
-                raise self._busy(
-                    uses,
-                    f"is still in use{self._at_source}",
-                    f"{stop} take the snapshot and plan again; "
-                    f"or set {option_name('on_active_source')} to skip_group to leave such groups out, "
-                    "or to warn to commit what the plan says",
+                remedy = ways(
+                    ("", f"{stop} take the snapshot and plan again"),
+                    (
+                        "on_active_source",
+                        f"set {option_name('on_active_source')} to skip_group to leave such groups out",
+                    ),
+                    (
+                        "on_active_source: warn",
+                        f"set {option_name('on_active_source')} to warn to commit what the plan says",
+                    ),
                 )
+                raise self._busy(uses, f"is still in use{self._at_source}", remedy)
             case _:
                 t.assert_never(self._policy)
 

@@ -43,6 +43,10 @@ def names(module, role, phase=None):
         ),
         ("kafka_topic_promotion", "group_migration", "plan", "exclude_topic_patterns", "group_migration_repartitioned"),
         (COMMIT, "mirror_maker_group_sync", "cut_over", "on_blocked", "mirror_maker_group_sync_on_not_ready"),
+        # Not every variable takes every value.
+        (COMMIT, "group_migration", "migrate", "on_active_source: warn", "group_migration_on_active_source: warn"),
+        (COMMIT, "group_migration", "cut_over", "on_active_source: warn", None),
+        (COMMIT, "mirror_maker_group_sync", "cut_over", "on_active_source: warn", None),
         # No variable of this role says that.
         (COMMIT, "mirror_maker_group_sync", "sync", "on_blocked", None),
         (COMMIT, "group_migration", "migrate", "on_misplaced", None),

@@ -1,6 +1,7 @@
 """What is seen at the source around a commit: members, moved offsets, what they mean, and what each policy does."""
 
 import dataclasses
+import re
 import typing as t
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import source_watch
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Writes
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import option_names as names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -24,6 +26,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import option_names
 from tests.support.memory_groups import MemoryGroups
 
 ONPREM = connection_from({"bootstrap_servers": ["onprem:9092"]}, "source cluster")
@@ -126,6 +130,22 @@ def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, stan
     assert message.startswith("source cluster onprem:9092, group billing: the group is still in use at the source: ")
     assert told in message
     assert "Nothing was written. Stop its consumers at the source" in message and "on_active_source" in message
+
+
+@pytest.mark.parametrize(
+    ("phase", "offered"),
+    [
+        ("migrate", ["on_active_source to skip_group", "on_active_source to warn"]),
+        ("cut_over", ["on_not_ready to skip_group"]),
+    ],
+)
+def test_only_what_the_variable_takes_is_offered(source, monkeypatch, phase, offered):
+    role = "group_migration"
+    monkeypatch.setattr(names, "_variables", option_names("kafka_offset_commit", role, phase, role_options(role)))
+    source.groups["billing"][P0] = CommittedOffset(9)
+    with pytest.raises(GroupBusy) as refused:
+        before(SourceWatch(ONPREM, PLAN, "fail"), ALL)
+    assert re.findall(r"set group_migration_(\w+ to \w+)", str(refused.value)) == offered
 
 
 def test_a_copy_whose_group_has_moved_goes_on_only_with_what_it_was_planned_for(source):
