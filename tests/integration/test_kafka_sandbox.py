@@ -15,6 +15,9 @@ from tests.support.processes import command_lines
 def test_a_started_cluster_is_left_alone_and_a_stopped_one_is_gone(tmp_path):
     first = start("one", tmp_path)
     again = start("one", tmp_path)
+    create_topic(first, "compressed", compression_type="gzip")
+    produce(first, "compressed", [Message(b"x" * 1000)], compression_type="lz4")
+    assert [*Path(first.folder).glob("*lz4*")]  # a library that the broker has unpacked, which goes with the folder
     assert (first.changed, again.changed) == (True, False)
     assert first == again == describe("one", tmp_path)
     assert stop("one", tmp_path) is True
