@@ -15,13 +15,14 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import commits_of
 from ..._model.idle import NOT_LOOKED, EarlierLook
 from ..._model.left_out import left_out as not_done
-from ..._model.notes import Note
+from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Pending, Receipt, ReceiptEntry
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
+from ..._model.visible_text import names_text
 from .. import renewal
 from ..file_clusters import changed_entries, check_cluster, check_same, correct_file, keeps_rollback
 from . import conflicts, coverage, rollback, writing
@@ -103,6 +104,7 @@ def commit(
     not_taken = not_done(snapshot.left_out if snapshot else (), plan)
     left_out = [*decided.left_out, *missing.lines, *not_planned.lines, *left_out, *not_taken]
     outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out)
+    anew = _set_anew(outcome.set, receipt, known)
     outcome = dataclasses.replace(
         outcome,
         blocked=blocked,
@@ -110,7 +112,7 @@ def commit(
         kept_groups=sorted(decided.planned.alone),
         lacking=missing.groups | not_planned.groups,
         still_written=list(producers.seen.values()),
-        notes=[*decided.source_notes, *decided.notes, *written_notes],
+        notes=[*decided.source_notes, *decided.notes, *anew, *written_notes],
     )
     if save is None:
         return outcome
@@ -124,9 +126,21 @@ def commit(
     written_notes += producers.after(decided.may_start)
     return dataclasses.replace(
         outcome,
-        notes=[*notes, *decided.notes, *written_notes],
+        notes=[*notes, *decided.notes, *anew, *written_notes],
         still_written=list(producers.seen.values()),
     )
+
+
+def _set_anew(keys: t.Iterable[Key], receipt: Receipt | None, known: Receipt) -> list[Note]:
+    """A note of what an earlier run has set in logs that are gone since. known: what of the receipt is still true."""
+    gone = receipt.by_key.keys() - known.by_key.keys() if receipt else set()
+    topics = sorted({partition.topic for group, partition in keys if (group, partition) in gone})
+    text = (
+        f"These topics were deleted and created again at the destination since their groups were set: {names_text(topics)}. "
+        "The groups are set again by what they have consumed at the source. What they have consumed at the destination since "
+        "is repeated if the new topics hold it."
+    )
+    return [Note(NoteKind.TOPIC_RECREATED, text)] if topics else []
 
 
 def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits, save: Save) -> None:

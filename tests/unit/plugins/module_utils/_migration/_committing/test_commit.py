@@ -1485,8 +1485,11 @@ def test_a_receipt_knows_nothing_of_a_topic_that_was_created_again(cluster):
     entries = tuple(dataclasses.replace(each, expected=None) for each in PLAN.entries if each.key != ("billing", P0))
     entries += (dataclasses.replace(PLAN.by_key["billing", P0], expected=CommittedOffset(70)),)
     anew = dataclasses.replace(PLAN, entries=entries, destination_traits=again)
-    commit(anew, cluster.saved, CLOUD, REWIND, cluster.save)
+    notes = {note.kind: note.text for note in commit(anew, cluster.saved, CLOUD, REWIND, cluster.save).notes}
+    assert "since their groups were set: orders. " in notes[NoteKind.TOPIC_RECREATED]
     assert cluster.saved.by_key["billing", P0].before == CommittedOffset(70)  # 90 was in the old topic
+    again = commit(anew, cluster.saved, CLOUD, REWIND, cluster.save).notes
+    assert NoteKind.TOPIC_RECREATED not in {note.kind for note in again}
     assert cluster.saved.traits.topic_ids == {"orders": "second"}
 
 
