@@ -210,7 +210,7 @@ class Plan:
 
     match_on: the parts of records that the user names. left_out_names: of a plan that was made from no snapshot, as there.
     lines: how many entries each group had when the plan was made, but for partitions that it has never used; empty in plans of
-    earlier releases. own_prefix: see is_own_copy(); empty in those, too.
+    earlier releases. own_prefix: see is_own_copy(); empty in those and in plans of a return, too.
     """
 
     source_id: t.Annotated[str, At("source", "cluster_id")]
@@ -250,7 +250,7 @@ class Plan:
         }
 
     def is_own_copy(self, topic: str) -> bool:
-        """As Mapping.is_own() of the mapping that the plan was made with: such a topic is written at the destination."""
+        """As Mapping.is_own() of the mapping that a migration was planned with: such a topic is written at the destination."""
         return bool(self.own_prefix) and topic.startswith(self.own_prefix)
 
     def names(self) -> set[str]:

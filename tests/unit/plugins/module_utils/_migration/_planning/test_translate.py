@@ -35,6 +35,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnConflict,
     OnExpired,
+    OnNewRecords,
     OnUncommitted,
     Strategy,
 )
@@ -133,6 +134,12 @@ def test_a_plan_tells_which_source_topics_are_copies_of_the_destinations_own(wor
     made = translate(snapshot(7), SOURCE, DESTINATION, both_ways, IDENTICAL).plan
     assert [made.is_own_copy(topic) for topic in ("cloud.orders", "orders")] == [True, False]
     assert not planned().is_own_copy("cloud.orders")
+
+
+def test_a_return_does_not_take_the_topics_that_groups_were_migrated_to_for_copies_that_grow_anyway(world):
+    back = Mapping(prefixes=Prefixes("cloud.", "onprem.", "."))
+    options = dataclasses.replace(IDENTICAL, on_new_records=OnNewRecords.LEAVE)
+    assert not translate(snapshot(7), SOURCE, DESTINATION, back, options).plan.is_own_copy("onprem.orders")
 
 
 def test_an_uncommitted_partition_where_the_destination_has_a_commit_is_told(world):
