@@ -137,7 +137,8 @@ class GroupFiles(t.NamedTuple):
     source: what the group's partitions are made of, each with the committed offset that what is written rests on, or else the
     last plan, None if unknown. consumed: the partitions of the plan on which the group has committed offsets at the source.
     blocked: those of them that the plan blocks or that have failed verification, and that no earlier run has written, or that
-    the run of this plan has left out. migrated: when the last run ended that has migrated all of it, as Unix time; else 0.
+    the run of this plan has left out, and none has written from the same commits at the source. migrated: when the last run
+    ended that has migrated all of it, as Unix time; else 0.
     is_unconfirmed: the run that has committed it last, or returned it, has failed as it read that back.
     unreturned: what the return has left out at the source. is_replanned: its last plan was not carried out, and has another
     offset than is written, or none, and nobody knows what that rests on.
@@ -321,7 +322,13 @@ def _group_files(
     is_carried_out = done is not None and all(last.get(entry.partition) == entry for entry in done.entries)
     migrated = done.ended if done is not None and done.is_whole and any(map(_rests_on_offset, done.entries)) else 0.0
     consumed = [entry for entry in planned if _rests_on_offset(entry)]
-    fails = {entry.partition for entry in consumed if entry.verdict is Verdict.BLOCKED or entry.key in files.objected}
+    # What an earlier run has set from the same commits at the source needs no other, whatever blocks it now.
+    fails = {
+        entry.partition
+        for entry in consumed
+        if entry.key in files.objected
+        or (entry.verdict is Verdict.BLOCKED and not _rests_alike(entry, rests_on.get(entry.partition)))
+    }
     is_replanned = not is_carried_out and any(
         partition in offsets and partition not in rests_on and _rests_on_offset(entry)
         for partition, entry in last.items()
@@ -342,6 +349,10 @@ def _group_files(
         is_replanned,
         group in files.runs.unconfirmed,
     ).after_return(files.return_runs)
+
+
+def _rests_alike(entry: PlanEntry, other: PlanEntry | None) -> bool:
+    return other is not None and [at[:3] for at in entry.source] == [at[:3] for at in other.source]
 
 
 def _rests_on_offset(entry: PlanEntry) -> bool:

@@ -280,6 +280,12 @@ def test_a_run_that_has_left_a_partition_out_carries_its_plan_out_and_ends_no_ro
     # What it has left out was written where the group has consumed on since.
     written = dataclasses.replace(PLAN.entries[0], source=(SourcePosition("billing", OLD, 49),))
     assert look(line(), plan=plan, migrated=NOON + 9, is_whole=False, earlier=(written,)).state is GroupState.AT_SOURCE
+    # Set from what the group still has committed at the source, it needs no other run.
+    for now, state in (({"used_new": True}, GroupState.AT_DESTINATION), ({}, GroupState.NOT_STARTED)):
+        its = look(line(), plan=plan, migrated=NOON + 9, is_whole=False, earlier=PLAN.entries, **now)
+        assert (its.state, its.left_out, its.next) == (state, 0, NEXT[state])
+    its = look(line(), plan=plan, migrated=NOON + 9, is_whole=False, earlier=(written,), used_new=True)
+    assert its.left_out == 1 and "look at the partitions" in its.next
     in_rounds = look(line(), plan=plan, migrated=NOON + 9, is_whole=False, synced=["billing-new"])
     assert in_rounds.state is GroupState.COMMITTED
     # No run has carried this plan out.
@@ -383,7 +389,7 @@ def test_what_a_return_has_left_out_is_told_before_consumers_start_at_the_source
     runs = DirectoryRuns({"billing": GroupRun(NOON + 9, (entry,), (entry,))})
     its = look(line(), returned=[back(55, NOON + 9)], old=55, return_runs=runs)
     assert (its.state, its.left_out) == (GroupState.RETURNED, left)
-    assert (its.next == NEXT[GroupState.RETURNED]) is not left
+    assert (its.next == NEXT[GroupState.RETURNED]) is (left == 0)
     if left:
         assert its.next.startswith("do not start the consumers at the source")
         (told,) = incomplete_lines([its])
