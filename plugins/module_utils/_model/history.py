@@ -70,6 +70,11 @@ def newest_first(present: t.Iterable[str]) -> list[str]:
     return sorted(filter(is_folder_name, present), reverse=True)
 
 
+def has_written_nothing(name: str) -> bool:
+    """Is this the name of the folder of a run that has failed and written nothing?"""
+    return _kind(name) == "failed"
+
+
 def outlived(present: t.Iterable[str], made: str, keep: int) -> list[str]:
     """The names of the folders that go when there is a new one, made.
 

@@ -103,7 +103,7 @@ class GroupRun(t.NamedTuple):
 class DirectoryRuns(t.NamedTuple):
     """What the runs of a directory have done, by group. carried_out: the last one that has migrated each.
 
-    unconfirmed: the groups that a later run has failed to read back after it had committed them.
+    unconfirmed: the groups that a run has failed to read back after it had committed them, and none has read back.
     """
 
     carried_out: t.Mapping[str, GroupRun] = {}

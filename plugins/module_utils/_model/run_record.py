@@ -73,6 +73,11 @@ class RunRecord:
         return self.failure is not None and self.failure.step == "read back"
 
     @property
+    def has_read_back(self) -> bool:
+        """Has it read back what is committed, and found that as planned, whatever has become of it then?"""
+        return any(step.step == "read back" and not step.failed for step in self.steps)
+
+    @property
     def groups_left_out(self) -> int:
         """How many groups it has left out, or left an offset of them alone."""
         return sum(self.left_out.get(kind, 0) for kind in _GROUPS_LEFT_OUT)

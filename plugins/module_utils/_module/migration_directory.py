@@ -17,7 +17,7 @@ from .._model.documents import utc_text
 from .._model.errors import InvalidFile, MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.faults import raise_any
-from .._model.group_state import same_commit
+from .._model.group_state import CommittedOffset, same_commit
 from .._model.lease import OpenRun
 from .._model.migration_status import DirectoryFiles, DirectoryRuns, GroupRun
 from .._model.notes import Note
@@ -147,6 +147,15 @@ def _ended_run(home: str) -> run_record.RunRecord | None:
     return run if is_of_plan else None
 
 
+def is_in_doubt(directory: str) -> bool:
+    """Has a run that is kept there failed as it read back what was committed, and none since has read it back?"""
+    for folder in _kept(directory):
+        run = files.parsed_or_none(os.path.join(folder, history.RUN), run_record.from_json)
+        if run is not None and run.phase not in history.ROUND_PHASES and (run.is_unconfirmed or run.has_read_back):
+            return run.is_unconfirmed
+    return False
+
+
 def _runs(
     home: str, phases: t.Container[str], synced: t.Container[str], written: receipt.Receipt | None
 ) -> DirectoryRuns:
@@ -162,15 +171,18 @@ def _runs(
     if len(runs) > 1 and runs[0][1] == home and runs[0][0].ended <= runs[1][0].ended:
         del runs[0]  # the history has what its receipt said then
     found: dict[str, GroupRun] = {}
-    unconfirmed: set[str] = set()
+    unconfirmed: dict[str, dict[receipt.Key, CommittedOffset]] = {}
+    confirmed: set[str] = set()
     undone: set[str] = set()
     texts: set[str | None] = {None}  # of plans, which many runs have in common
     for run, folder in runs:
-        if run.phase not in phases or (run.failure is not None and not run.is_unconfirmed):
+        if run.phase not in phases or not (run.failure is None or run.is_unconfirmed or run.has_read_back):
             continue
+        if run.is_unconfirmed and history.has_written_nothing(os.path.basename(folder)):
+            continue  # what an earlier one has written is in doubt by that one, or not at all
         text = files.parsed_or_none(os.path.join(folder, "plan.json"), lambda text, _path: text)
         made = None if text in texts else files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
-        if not run.is_unconfirmed:
+        if run.failure is None:
             texts.add(text)
         planned: dict[str, list[plan.PlanEntry]] = {}
         for entry in made.entries if made else ():
@@ -181,12 +193,20 @@ def _runs(
         then = files.parsed_or_none(os.path.join(folder, "receipt.json"), receipt.from_json)
         lines = then.by_key if then else {}
         undone |= planned.keys() & {group for group, _partition in _rolled_back(written) - _rolled_back(then)}
-        if run.is_unconfirmed:
-            unconfirmed |= {
-                group
-                for group in planned.keys() - undone
-                if any(entry.target and _is_set(entry, lines.get(entry.key)) for entry in planned[group])
+        for group in planned.keys() - undone:
+            targets = {
+                entry.key: entry.target
+                for entry in planned[group]
+                if entry.target is not None and _is_set(entry, lines.get(entry.key))
             }
+            if not run.is_unconfirmed:
+                confirmed |= {group} if targets else set()
+                # What a later run has failed to read back is then another group's.
+                if unconfirmed.get(group, {}).items() <= targets.items():
+                    unconfirmed.pop(group, None)
+            elif targets and group not in confirmed:
+                unconfirmed.setdefault(group, targets)
+        if run.failure is not None:
             continue
         failed: t.Container[receipt.Key] = ()
         with contextlib.suppress(InvalidFile):

@@ -24,6 +24,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from . import files
 from .history_folder import Kept, keep_files
+from .migration_directory import is_in_doubt
 from .report_writing import write_report
 from .run_begin import SCRATCH, lease_of_run
 from .run_outcome import RunOutcome
@@ -67,19 +68,23 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
                         with _telling(said, "No report was written"):
                             report = write_report(module, outcome, made)
                             said.append(f"Report: {report['html']}")
-                    if params["keep"] and outcome.is_worth_keeping:
+                    if params["keep"]:
                         missing = "Warning: this run is missing from the history, and otherwise ends as usual"
                         with _telling(said, missing, f" To keep no history, set {option_name('keep')} to 0."):
-                            kept = keep_files(
-                                folder,
-                                history.FILES + (history.REPORT_FILES if report["html"] else ()),
-                                run_record.to_json(made()),
-                                outcome.phase,
-                                params["keep"],
-                                datetime.datetime.now(datetime.UTC),
-                                failed=outcome.failed,
-                                check=module.check_mode,
-                            )
+                            # By its folder, the status knows that what an earlier run has failed to read back is as planned.
+                            is_round = outcome.phase in history.ROUND_PHASES
+                            settles = not is_round and made().has_read_back and is_in_doubt(folder)
+                            if settles or outcome.is_worth_keeping:
+                                kept = keep_files(
+                                    folder,
+                                    history.FILES + (history.REPORT_FILES if report["html"] else ()),
+                                    run_record.to_json(made()),
+                                    outcome.phase,
+                                    params["keep"],
+                                    datetime.datetime.now(datetime.UTC),
+                                    failed=outcome.failed and not settles,
+                                    check=module.check_mode,
+                                )
             except Locked as exc:
                 said.append(f"Warning: this run has neither a report nor a history: {exc}")
         if outcome.failure is not None and (params["status"] or params["metrics"]):

@@ -204,6 +204,18 @@ def test_a_run_that_has_written_before_it_failed_is_one_of_the_others(keep, home
     assert "-failed" not in keep()["folder"]
 
 
+@pytest.mark.parametrize("later", [{}, {"start": {"failed": True, "msg": "no", "failure": {}, "seconds": 1.0}}])
+def test_the_first_run_that_reads_back_what_an_earlier_one_could_not_is_kept_as_one_of_the_others(keep, later):
+    good = {"commit": {"seconds": 1.0}, "read back": {"seconds": 1.0}}
+    bad = {**NEWS, "read back": {"failed": True, "msg": "no", "failure": {}, "seconds": 1.0}}
+    assert keep("apply", results=good)["folder"] is None
+    assert keep("apply", results=bad)["folder"].endswith("Z-apply")
+    assert keep("plan", results={"plan": {"changed": True}})["folder"].endswith("Z-plan")
+    assert keep("sync", results=good)["folder"] is None
+    assert keep("apply", results=good | later)["folder"].endswith("Z-apply")
+    assert keep("apply", results=good)["folder"] is None
+
+
 def test_the_files_of_every_role_are_kept(keep, home):
     roles = Path(__file__).parents[4] / "roles"
     # An assessment is about clusters, and works in the directory of no migration.

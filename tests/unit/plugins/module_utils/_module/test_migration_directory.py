@@ -136,12 +136,16 @@ BLOCKED = TopicPartition("orders", 1)
 AT_40 = CommittedOffset(40)
 
 
-def run_in(folder, phase, ended, *groups, blocked=(), failure=None, found=AT_40, left_out=(), **digest):
+def run_in(
+    folder, phase, ended, *groups, blocked=(), failure=None, found=AT_40, left_out=(), has_written=True, **digest
+):
     """A run of these groups that has found each at the offset 40 that it planned, in a directory that keeps it.
 
-    found: what each had committed. left_out: how much was, by kind. digest: of the plan in run.json, in place of the true one.
+    found: what each had committed. left_out: how much was, by kind. has_written: as its folder says. digest: of the plan in
+    run.json, in place of the true one.
     """
     kept = folder / "history" / f"1970-01-01T{ended // 3600:02}{ended % 3600 // 60:02}{ended % 60:02}Z-{phase}"
+    kept = kept if has_written else kept.with_name(f"{kept.name}-failed")
     entries = [
         plan.PlanEntry(group, ORDERS, 40, Verdict.SAFE, (plan.SourcePosition(group, ORDERS, 40),), expected=found)
         for group in groups
@@ -154,7 +158,9 @@ def run_in(folder, phase, ended, *groups, blocked=(), failure=None, found=AT_40,
     known = digest.get("digest", digests.digest(text) if groups else None)
     failed = failure and run_record.Failure(failure, None)
     run = run_record.RunRecord("group_migration", phase, ended - 9.0, float(ended), failed, known, {}, 0, {}, {})
-    run = dataclasses.replace(run, left_out=dict(left_out))
+    done = ["commit", "read back", "start"][: {"commit": 0, "read back": 1, "rollback": 0}.get(failure, 2)]
+    steps = tuple(run_record.Step(step, 1.0) for step in done)
+    run = dataclasses.replace(run, left_out=dict(left_out), steps=steps)
     for home in (folder, kept):
         home.mkdir(parents=True, exist_ok=True)
         if groups:
@@ -256,8 +262,7 @@ def test_a_rollback_undoes_what_it_has_rolled_back_and_leaves_the_rest_known(tmp
         pytest.param(("plan", "billing"), None, True, id="planned again"),
         pytest.param(("migrate", "shop"), None, True, id="another wave"),
         pytest.param(("rollback",), None, True, id="a rollback of another group"),
-        pytest.param(("migrate", "billing"), AT_40, False, id="run again"),
-        pytest.param(None, AT_40, True, id="nothing to write"),
+        pytest.param(("migrate", "billing"), None, False, id="run again"),
         pytest.param(None, CommittedOffset(30), False, id="left out"),
     ],
 )
@@ -275,6 +280,28 @@ def test_a_group_that_a_run_has_failed_to_read_back_waits_for_another_run(tmp_pa
     # Another failure has committed nothing that nobody has read back.
     run_in(tmp_path, "migrate", 3000, "ledger", failure="commit")
     assert "ledger" not in read_directory(str(tmp_path)).runs.unconfirmed
+
+
+@pytest.mark.parametrize("failure", [None, "start"])
+def test_what_a_run_has_read_back_is_not_in_doubt_because_of_another_group_of_a_later_run(tmp_path, failure):
+    written_in(tmp_path, "billing", "shop")
+    run_in(tmp_path, "cut_over", 500, "billing", found=None, failure=failure)
+    run_in(tmp_path, "migrate", 1000, "billing", "shop", failure="read back")
+    assert read_directory(str(tmp_path)).runs.unconfirmed == {"shop"}
+    # Nor is anything because of a run that had nothing to write.
+    run_in(tmp_path, "migrate", 2000, "shop")
+    run_in(tmp_path, "migrate", 3000, "billing", "shop", failure="read back", has_written=False)
+    shutil.rmtree(tmp_path / "history/1970-01-01T003320Z-migrate")
+    assert read_directory(str(tmp_path)).runs.unconfirmed == {"shop"}  # since the run of 1000
+    shutil.rmtree(tmp_path / "history/1970-01-01T001640Z-migrate")
+    assert read_directory(str(tmp_path)).runs.unconfirmed == set()
+
+
+def test_a_run_that_reads_back_well_and_fails_later_ends_the_doubt_about_what_it_has_set(tmp_path):
+    written_in(tmp_path, "billing", "shop")
+    run_in(tmp_path, "migrate", 1000, "billing", "shop", found=None, failure="read back")
+    run_in(tmp_path, "cut_over", 2000, "billing", found=None, failure="start")
+    assert read_directory(str(tmp_path)).runs.unconfirmed == {"shop"}
 
 
 @pytest.mark.parametrize(("failure", "left"), [(None, {BLOCKED}), ("read back", set())])
