@@ -14,7 +14,7 @@ from .._control.positions import Bounds, bounds_as_far_as_known
 from .._control.schema_registry import SubjectId, schema_ids
 from .._control.topics import TopicSettings
 from .._model.connection import Connection
-from .._model.errors import MigrationError
+from .._model.errors import LogChanged, MigrationError
 from .._model.grouping import chunks, values_by_key
 from .._model.known_names import TOPICS, known
 from .._model.progress import counted, first_of
@@ -22,6 +22,8 @@ from .._model.records import NO_TIMESTAMP, TopicPartition, every_partition
 from .._model.risks import Risk, RiskKind
 from .._records import range_reader, tables
 from .._records.scanning import Range
+
+T = t.TypeVar("T")
 
 _PATIENCE = 30.0  # seconds for partitions without leaders
 _SAMPLED_PARTITIONS = 3  # of each topic
@@ -100,15 +102,14 @@ def next_times(
     if readable[MOST_TIMES:]:
         detail = f"The next record was read on the {MOST_TIMES} partitions with the largest lag only."
         seen.risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
-    spans = {partition: _next_spans(offsets, seen.bounds[partition]) for partition, offsets in asked.items()}
 
     def read(names: t.Container[str]) -> dict[TopicPartition, list[range_reader.RangeRead]]:
-        left = {partition: its for partition, its in spans.items() if partition.topic in names}
+        left = {at: _next_spans(offsets, seen.bounds[at]) for at, offsets in asked.items() if at.topic in names}
         return range_reader.read_ranges(connection, left, deadline=_READ_WITHIN)
 
     stamps: dict[tuple[TopicPartition, int], int] = {}
     with or_risk(seen.risks, "Next records could not be read"):
-        answers = topics.of_existing(connection, {partition.topic for partition in spans}, read)
+        answers = _of_what_is_left(connection, seen, asked, read)
         stamps = {
             (partition, answer.start): answer.records[0].timestamp
             for partition, reads in answers.items()
@@ -123,6 +124,21 @@ def next_times(
     return {place: stamps[first] for place, first in firsts.items() if first in stamps}
 
 
+def _of_what_is_left(
+    connection: Connection,
+    seen: ClusterTopics,
+    partitions: t.Collection[TopicPartition],
+    read: t.Callable[[t.Collection[str]], T],
+) -> T:
+    """As topics.of_existing(). If records have expired since the bounds in seen were read, these are read again, once."""
+    names = {partition.topic for partition in partitions}
+    try:
+        return topics.of_existing(connection, names, read)
+    except LogChanged:
+        seen.bounds.update(bounds_as_far_as_known(connection, partitions, _PATIENCE)[1])
+        return topics.of_existing(connection, names, read)
+
+
 def _next_spans(offsets: t.Iterable[int], bounds: Bounds) -> list[tuple[int, int]]:
     """Where next records are looked for. bounds: as they are now; what was at an offset may have expired since it was read."""
     starts = sorted({max(offset, bounds.log_start) for offset in offsets})
@@ -131,24 +147,22 @@ def _next_spans(offsets: t.Iterable[int], bounds: Bounds) -> list[tuple[int, int
 
 def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str, list[SubjectId]]:
     """The ids of schemas in the last records of each topic that is no tool's, by topic; topics without any are left out."""
-    ranges = []
+    sampled: list[TopicPartition] = []
     for topic, count in seen.partitions.items():
         if topic in seen.unreadable or known(topic, TOPICS) is not None:
             continue
         logs = [(at, seen.bounds[at]) for at in every_partition({topic: count}) if at in seen.bounds]
-        full = [(at, log) for at, log in logs if log.log_start < log.end]
-        for at, log in full[:_SAMPLED_PARTITIONS]:
-            ranges.append(Range(at, max(log.log_start, log.end - _SAMPLED_OFFSETS), log.end))
+        sampled += [at for at, log in logs if log.log_start < log.end][:_SAMPLED_PARTITIONS]
 
-    def read(part: t.Collection[Range], names: t.Container[str]) -> list[tables.StoredRecord]:
-        left = [each for each in part if each.partition.topic in names]
-        return tables.read_records(connection, left, True, tables.SAMPLING)
+    def read(part: t.Collection[TopicPartition], names: t.Container[str]) -> list[tables.StoredRecord]:
+        logs = [(at, seen.bounds[at]) for at in part if at.topic in names]
+        ranges = [Range(at, max(log.log_start, log.end - _SAMPLED_OFFSETS), log.end) for at, log in logs]
+        return tables.read_records(connection, ranges, True, tables.SAMPLING)
 
     records = []
     with or_risk(seen.risks, "Records could not be sampled for ids of schemas"):
-        for part in chunks(ranges, _AT_A_TIME):
-            names = {each.partition.topic for each in part}
-            records += topics.of_existing(connection, names, functools.partial(read, part))
+        for part in chunks(sampled, _AT_A_TIME):
+            records += _of_what_is_left(connection, seen, part, functools.partial(read, part))
     contents = values_by_key((record.partition.topic, record) for record in records)
     ids = {
         topic: dict.fromkeys(schema_ids(record.key for record in rows), f"{topic}-key")
