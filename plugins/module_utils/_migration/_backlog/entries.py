@@ -84,7 +84,8 @@ class CopiedTopics(t.NamedTuple):
     """Topics of the destination. past: every group has consumed all that was copied. ahead: some group has all of it ahead.
 
     needed: the offset from which on some group may need the records of a partition. Of topics that have their settings back,
-    and so lose records by their retention, only groups that have everything ahead count.
+    and so lose records by their retention, only groups that have everything ahead count. Groups that were set and whose commit
+    has vanished do not count: nobody knows what they have consumed, and the commit step asks the user (on_rewind).
     unsure: the group-partitions that stand after what was copied, although nobody knows whether they have consumed it.
     """
 
@@ -121,7 +122,8 @@ def standing_of_groups(
             ahead.add(topic)
         if commit is None or commit.offset < end or not is_accounted:
             waiting.add(topic)
-            if has_all_ahead or topic not in restored:
+            has_vanished = commit is None and line is not None and line.is_confirmed
+            if not has_vanished and (has_all_ahead or topic not in restored):
                 first = start if commit is None or has_all_ahead or commit.offset >= end else commit.offset
                 needed[entry.partition] = min(first, needed.get(entry.partition, first))
             if commit is not None and commit.offset >= end and not is_unset:

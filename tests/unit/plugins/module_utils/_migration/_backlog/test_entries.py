@@ -222,7 +222,9 @@ def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, r
     "committed, written, joined, kept, restored",
     [
         (99, "set", True, 100, 100),
-        (None, "set", True, 100, 100),
+        (None, "rolled back", True, 100, 100),
+        (None, None, True, 100, 100),
+        (None, "set", True, None, None),  # expired: the commit step says so, and on_rewind decides
         (139, "set", True, 139, None),
         (140, "set", True, None, None),
         (41_877, "set", False, 100, None),
