@@ -48,7 +48,8 @@ options:
         module then also compares all copied records with the source, from the start of the copy on. Outside of what was
         copied, it reads nothing for the offsets of the plan of this copy, whatever O(limit) is.
       - The task fails if a record is missing, is there more than once, or has another place in the order. Records that
-        other producers have written to the same partitions do not fail the task.
+        other producers have written to the same partitions do not fail the task. Neither do copied records that the
+        destination has deleted since, if no group needs them; O(receipt) shows which groups have consumed them.
       - Cannot be used with O(on_problem=report), because no offset is to blame for a copy that differs.
     type: path
   scope:

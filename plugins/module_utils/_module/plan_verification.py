@@ -33,12 +33,14 @@ _Compared = tuple[use_case.Verified, list[report.Report]]
 class _Planned(t.NamedTuple):
     """A plan file.
 
-    written: the receipt of its commit, None where the whole plan is verified. chosen: the entries to verify, None for
-    all. readings: the plan's groups at the destination, where they were read for that.
+    known: its receipt, None where there is no such file. written: the receipt of its commit, None where the whole plan is
+    verified. chosen: the entries to verify, None for all. readings: the plan's groups at the destination, where they were read
+    for that.
     """
 
     made: plan.Plan
     digest: str
+    known: receipt.Receipt | None
     written: receipt.Receipt | None
     chosen: list[plan.PlanEntry] | None
     readings: t.Mapping[str, GroupReading] | None
@@ -124,8 +126,9 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     for path, receipt_path in zip(paths, receipts, strict=True):
         text = files.read_required(path, "plan", "kafka_offset_translate")
         made = plan.from_json(text, path)
-        written = files.parsed(receipt_path, receipt.from_json)
-        if receipt_path is not None and written is None:  # nothing had to be written
+        known = files.parsed(receipt_path, receipt.from_json)
+        written = known
+        if receipt_path is not None and known is None:  # nothing had to be written
             written = receipt.Receipt(made.destination_id)
         use_case.expect(params["method"], made, source, destination)
         chosen = readings = None
@@ -136,7 +139,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
             )
             chosen = pending.entries_to_commit(made, written, destination, readings, policies)
         done = written if wanted == "committed" else None
-        planned.append(_Planned(made, digests.digest(text), done, chosen, readings))
+        planned.append(_Planned(made, digests.digest(text), known, done, chosen, readings))
     return planned
 
 
@@ -224,7 +227,10 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         from .._migration._backlog.copy_differences import copy_differences
 
         entries = [entry for each in planned for entry in each.made.entries]
-        verified.problems[:0] = of_copy(copy_differences(copied, entries, source, destination, spark, module.say))
+        known = next((each.known for each in planned if each.made.snapshot == copied.snapshot), None)
+        verified.problems[:0] = of_copy(
+            copy_differences(copied, entries, known, source, destination, spark, module.say)
+        )
     digests = [each.digest for each in planned] if planned else [None]
     return verified._replace(notes=[*notes, *verified.notes]), [
         dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)

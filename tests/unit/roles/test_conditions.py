@@ -229,6 +229,8 @@ def test_a_copied_backlog_is_verified_unless_nothing_may_be_set(written, active_
     left = {"results": [None, {"stat": {"exists": has_plan}}]}
     its = {"__backlog_migration_ahead": ahead, "__backlog_migration_left": left}
     assert evaluated(task["when"], **its) == verified
+    its = task["streamshift.kafka.kafka_offset_verify"]
+    assert its["scope"] == "to_commit" and "receipt" in its  # what groups have consumed need not be at the destination
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.plan import PlanEntry
 from ..._model.progress import Say, counted, first_of
+from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
 from ..._records.copied_so_far import LastGroup
@@ -32,6 +33,7 @@ _LOOK_SECONDS = 1.0
 def copy_differences(
     backlog: Backlog,
     planned: t.Sequence[PlanEntry],
+    receipt: Receipt | None,
     source: Connection,
     destination: Connection,
     spark: SparkOptions,
@@ -39,7 +41,7 @@ def copy_differences(
 ) -> list[str]:
     """What is missing, there more than once, or out of order, or what others have written before a group; a sentence each.
 
-    planned: where the groups go on.
+    planned: where the groups go on. receipt: of the commits that set them, as far as known.
 
     Raises Refused where not everything is copied, a topic is another one than the copy has written to, or copied records are
     gone that a group may need.
@@ -53,8 +55,7 @@ def copy_differences(
     source_bounds = positions.partition_bounds(source, [each.source for each in ranges])
     destination_bounds = _readable_bounds(destination, ranges)
     if any(destination_bounds[each.destination].log_start > each.begin for each in ranges):
-        # No receipt tells which groups have consumed, so in doubt they need what is gone.
-        needed = standing_of_groups(backlog, planned, destination, None).needed
+        needed = standing_of_groups(backlog, planned, destination, receipt).needed
         preconditions.check_done(backlog, destination, needed)
     last: dict[TopicPartition, LastGroup] = {}
     for entry in planned:

@@ -5,7 +5,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_differences
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import Claims
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import NOT_LOOKED
@@ -147,6 +147,23 @@ def test_only_what_was_copied_is_read_for_the_plan_of_this_copy(verify, monkeypa
     copied = backlog.Backlog("streamshift-copy-0123456789abcdef", "S", "D", taken, (), ())
     verify(copy=saved(tmp_path / "copy.json", backlog.to_json(copied)))
     assert [each.source_id for each in verify.compared] == [copied.name if is_its_own else "S"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_of_a_copy_what_would_be_committed_is_verified_and_its_receipt_says_what_is_needed(
+    verify, monkeypatch, tmp_path, is_there
+):
+    asked = []
+    monkeypatch.setattr(copy_differences, "copy_differences", lambda *given: asked.append(given) or [])
+    monkeypatch.setattr(plan_verification, "check_plan_clusters", lambda *_: None)
+    copied = backlog.Backlog("streamshift-copy-0123456789abcdef", "S", "D", SNAPSHOT.digest(), (), ())
+    known = receipt.Receipt("D", (receipt.ReceiptEntry("billing", ORDERS, None, None, None),))
+    path = saved(tmp_path / "receipt.json", receipt.to_json(known)) if is_there else str(tmp_path / "none.json")
+    verify(copy=saved(tmp_path / "copy.json", backlog.to_json(copied)), receipt=[path], scope="to_commit")
+    ((_copied, planned, passed, *_clusters),) = asked
+    assert ([each.group for each in planned], passed) == (["billing"], known if is_there else None)
+    _plan, written, *_clusters, chosen, _policies = verify.claimed
+    assert written is None and chosen == []  # the group has the planned offset
 
 
 def test_a_copy_that_differs_cannot_only_be_reported(verify):

@@ -7,10 +7,18 @@ from unittest import mock
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_differences, copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    copy_differences,
+    copy_steps,
+    entries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import Prepared
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import CopiedTopics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import (
+    CopiedTopics,
+    copy_entries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -20,6 +28,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Lost
@@ -41,7 +51,7 @@ COPIED = Backlog(
 def compared(monkeypatch):
     """Compares the copy while the destination's log looks like this, one look after the other; -> up to where."""
 
-    def compare(*looks, log_start=100, differences=(), copied=COPIED):
+    def compare(*looks, log_start=100, differences=(), copied=COPIED, planned=(), receipt=None):
         coming, waits, ends = list(looks), [], []
 
         def bounds(connection, partitions):
@@ -61,7 +71,9 @@ def compared(monkeypatch):
         clock = iter(range(0, 10_000, 10))
         monkeypatch.setattr(copy_differences.time, "monotonic", lambda: next(clock))
         monkeypatch.setattr(copy_differences.time, "sleep", waits.append)
-        found = copy_differences.copy_differences(copied, (), SOURCE, DESTINATION, SparkOptions(), lambda _text: None)
+        found = copy_differences.copy_differences(
+            copied, planned, receipt, SOURCE, DESTINATION, SparkOptions(), lambda _text: None
+        )
         return found if differences else (ends[:1], len(waits))
 
     compare.wanted = []
@@ -109,6 +121,43 @@ def test_what_retention_has_taken_of_a_finished_copy_is_not_compared(monkeypatch
         else contextlib.nullcontext()
     ):
         compared(Bounds(min(1, log_start), 90, 90), copied=dataclasses.replace(COPIED, ranges=(only,)))
+
+
+@pytest.mark.parametrize("restored", [False, True])
+@pytest.mark.parametrize(
+    ("committed", "line", "needs"),
+    [
+        (90, "set", False),  # has consumed everything
+        (None, "set", False),  # its committed offset has expired: the commit step says so
+        (None, "rolled back", True),
+        (None, None, True),
+    ],
+)
+def test_what_other_groups_have_consumed_may_be_gone_when_one_is_rolled_back(
+    monkeypatch, compared, restored, committed, line, needs
+):
+    """`late` was rolled back, and goes on at 40. Retention has deleted what is before 20, which only `early` has consumed."""
+    done = Done(90, 900, 90, 0, 0, {100: 0, 150: 40})
+    only = dataclasses.replace(COPIED.ranges[0], boundaries=(100, 150), done=done)
+    copied = dataclasses.replace(COPIED, topics=(BacklogTopic("new", "orders", restored=restored),), ranges=(only,))
+    drafts = [Draft(name, THERE, name, HERE, CommittedOffset(at)) for name, at in (("early", 100), ("late", 150))]
+    planned = copy_entries(copied, drafts, "ignore")
+    offsets = {"early": committed, "late": None}
+    readings = {
+        name: GroupReading(
+            name, True, "Empty", "classic", "consumer", {} if at is None else {THERE: CommittedOffset(at)}
+        )
+        for name, at in offsets.items()
+    }
+    monkeypatch.setattr(entries.groups, "read_groups", lambda *_: readings)
+    lines = {"late": None, "early": CommittedOffset(0) if line == "set" else None}
+    rows = [
+        ReceiptEntry(name, THERE, None, written, written) for name, written in lines.items() if name == "late" or line
+    ]
+    how = {"copied": copied, "planned": planned, "receipt": Receipt("b", tuple(rows))}
+    with pytest.raises(Refused, match="the log begins at 20") if needs else contextlib.nullcontext():
+        compared(Bounds(20, 90, 90), **how)
+        assert [(each.start, each.begin) for each in compared.wanted] == [(150, 40)]
 
 
 @pytest.fixture
