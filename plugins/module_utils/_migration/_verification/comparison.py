@@ -348,6 +348,16 @@ def _finding(case: ClaimCase, claim_counts: ClaimCounts, logs: _Edges, left_out:
         for partition, offset in positions
         if offset > side.logs[partition].facts.high_watermark
     ]
+    if case.copied is not None:  # what is before it was not read
+        wrong += [
+            Flaw(
+                ProblemKind.REPEATED,
+                f"offset {offset} of {partition} is before offset {case.copied.begin}, where the copy begins: the group would "
+                "read what others have written",
+            )
+            for partition, offset in claim.destination
+            if offset < case.copied.begin
+        ]
     # Copies that an open transaction hides from consumers are not read, and the offset may skip them.
     offsets = zip(copies, claim.destination, strict=True)
     hidden = sum(max(0, min(offset, facts.high_watermark) - facts.end) for facts, (_partition, offset) in offsets)

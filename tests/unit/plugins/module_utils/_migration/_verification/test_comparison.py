@@ -175,7 +175,14 @@ def test_of_a_copy_nothing_is_read_but_what_was_copied(limit: int | None) -> Non
 @pytest.mark.parametrize("limit", [None, 25])
 @pytest.mark.parametrize(
     ("committed", "planned", "problem"),
-    [(60, 4, "skipped"), (75, 19, "skipped"), (75, 17, "repeated"), (90, 32, "repeated"), (95, 20, "repeated")],
+    [
+        (60, 4, "skipped"),
+        (60, 2, "repeated"),
+        (75, 19, "skipped"),
+        (75, 17, "repeated"),
+        (90, 32, "repeated"),
+        (95, 20, "repeated"),
+    ],
 )
 def test_of_a_copy_another_offset_is_wrong(limit: int | None, committed: int, planned: int, problem: str) -> None:
     (found,) = copied_world().findings((committed, planned, 0), limit=limit, copied=COPIED)
