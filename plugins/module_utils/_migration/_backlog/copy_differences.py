@@ -82,7 +82,7 @@ def copy_differences(
 def _left(backlog_range: BacklogRange, log_start: int) -> BacklogRange | None:
     """What can be compared of a range of which the destination has deleted copied records: all from the next boundary on.
 
-    How many records there are to be is unknown then.
+    How many records there are to be is unknown then, and so whether any of them are those of others.
     """
     if log_start <= backlog_range.begin:
         return backlog_range
