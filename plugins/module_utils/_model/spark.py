@@ -33,6 +33,10 @@ _REMOTE = re.compile(r"sc://([^\s/;:@?#]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(/(;\S*)
 _PARAMETERS = re.compile(r"(;[^\s;=/?#]+=[^\s;=/?#]*)*")
 # The user names of Azure's addresses are those of containers.
 _LOGIN = re.compile(r"(?<![a-z0-9+.-])(?!(abfs|wasb)s?://[^/:@]*@)[a-z][a-z0-9+.-]*://[^/\s,?#]*@", re.IGNORECASE)
+# JDBC's addresses hold them otherwise: Oracle's before @, others as parameters.
+_ORACLE_LOGIN = re.compile(r"\boracle:\w+:[^\s/@]+/[^\s@]*@", re.IGNORECASE)
+_PARAMETER_NAME = re.compile(r"[?&;,(]([^\s=?&;,()]+)=")
+_SIGNATURES = "sig", "signature"  # of addresses that open a file to whoever has them
 _LISTED = "Spark's properties are visible in the list of processes"
 _FROM_FILE = "put {} into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names"
 _MEMORY = re.compile(r"[1-9]\d*[mMgG]")
@@ -119,7 +123,7 @@ def _of_places(made: SparkOptions, given: t.Container[str]) -> t.Iterator[Migrat
             remedy="write it like local[*,4], spark://host:7077, yarn or k8s://https://host",
         )
     for archive in ",".join(made.archives).split(","):
-        if _LOGIN.match(archive) or ("://" in archive and "?" in archive):
+        if _LOGIN.search(archive) or ("://" in archive and "?" in archive):
             yield InvalidInput(
                 f"the address {masked(archive)} of archives in {option_name('spark')} has user information or a query, and "
                 f"{_LISTED}",
@@ -142,8 +146,11 @@ def _checked(key: t.Any, value: t.Any) -> tuple[str, str]:
     if is_secret(name):
         raise InvalidInput(f"{place} holds {name}, and {_LISTED}", remedy=_FROM_FILE.format("it"))
     text = property_text(place, name, value, option=OPTIONS.get(name), is_owned=name in OWNED)
-    if _LOGIN.search(text):
+    parameters = _PARAMETER_NAME.findall(text)
+    has_secret = any(is_secret(each) or each in _SIGNATURES for each in parameters)
+    if has_secret or _LOGIN.search(text) or _ORACLE_LOGIN.search(text):
         raise InvalidInput(
-            f"{name} in {place} has an address with user information, and {_LISTED}", remedy=_FROM_FILE.format("it")
+            f"{name} in {place} has an address with user information or a secret, and {_LISTED}",
+            remedy=_FROM_FILE.format("it"),
         )
     return name, text

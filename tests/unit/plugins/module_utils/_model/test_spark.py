@@ -165,10 +165,17 @@ def test_where_a_secret_lies_is_none(name):
     [
         {"archives": ["/srv/a.tgz#a", "https://me:s3cret@repo.example.com/env.tar.gz#env"]},
         {"archives": ["/srv/a.tgz#a,https://s3cret@repo.example.com/env.tar.gz#env"]},
+        {"archives": ["/srv/a.tgz#a, https://me:s3cret@repo.example.com/env.tar.gz#env"]},
+        {"archives": [" https://me:s3cret@repo.example.com/env.tar.gz#env"]},
         {"archives": ["https://repo.example.com/env.tar.gz?signature=s3cret#env"]},
         {"archives": ["abfss://box:s3cret@account.dfs.core.windows.net/env.tar.gz"]},
         {"conf": {"spark.jars": "/a.jar,https://me:s3cret@repo.example.com/b.jar"}},
         {"conf": {"spark.executor.extraJavaOptions": "-Dx=1 -Dproxy=http://me:s3cret@proxy:3128"}},
+        {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:postgresql://h/m?user=hive&password=s3cret"}},
+        {"conf": {"spark.jars": "https://repo.example.com/b.jar?sv=1&sig=s3cret"}},
+        {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:sqlserver://h;user=hive;Password=s3cret"}},
+        {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:mysql://(host=h,user=hive,password=s3cret)/m"}},
+        {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:oracle:thin:hive/s3cret@//h:1521/x"}},
         {"master": "k8s://https://a:6443?token=s3cret"},
     ],
 )
@@ -181,9 +188,11 @@ def test_addresses_with_secrets_are_refused_where_everybody_sees_them(given):
 
 def test_addresses_without_secrets_are_taken():
     archives = ("abfss://box@account.dfs.core.windows.net/env.tar.gz#env", "s3a://box/a@b.tar.gz#env", "/srv/a?@b.tgz")
-    jdbc = "jdbc:postgresql://host/metastore?ssl=true"
+    jdbc = "jdbc:postgresql://host/metastore?ssl=true&user=hive"
     conf = {
         "spark.hadoop.javax.jdo.option.ConnectionURL": jdbc,
+        "spark.hadoop.other.option.ConnectionURL": "jdbc:oracle:thin:@//host:1521/metastore",
+        "spark.driver.extraJavaOptions": "-Dx=a/b@c",
         "spark.eventLog.dir": "abfss://box@account.dfs.core.windows.net/x",
     }
     made = spark_options_from({"archives": archives, "conf": conf})
