@@ -127,7 +127,8 @@ def _of_places(made: SparkOptions, given: t.Container[str]) -> t.Iterator[Migrat
             yield InvalidInput(
                 f"the address {masked(archive)} of archives in {option_name('spark')} has user information or a query, and "
                 f"{_LISTED}",
-                remedy=f"name a file of this machine, or {_FROM_FILE.format('it as spark.archives')}",
+                remedy=f"name a file of this machine, or {_FROM_FILE.format('it as spark.archives')}, and set "
+                "spark.pyspark.python in conf to ./NAME/bin/python, where NAME is what follows # in it",
             )
     if not _MEMORY.fullmatch(made.driver_memory):
         yield InvalidInput(

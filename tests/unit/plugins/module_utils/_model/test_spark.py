@@ -184,6 +184,7 @@ def test_addresses_with_secrets_are_refused_where_everybody_sees_them(given):
         spark_options_from(given)
     assert "s3cret" not in str(refused.value)
     assert "SPARK_CONF_DIR" in str(refused.value) or "master" in given
+    assert ("set spark.pyspark.python in conf to ./NAME/bin/python" in str(refused.value)) == ("archives" in given)
 
 
 def test_addresses_without_secrets_are_taken():
