@@ -22,6 +22,7 @@ _PROPERTIES = frozenset({"client_config", "conf"})
 _TEXTS = frozenset(
     {"headline", "left_out", "misplaced", "not_exact", "notes", "problems", "reason", "summary", "topics"}
 )
+_SECRET_PARAMETERS = re.compile(r";(?!(?:use_ssl|user_id|user_agent|session_id)=)[^;=]*=([^;]+)")
 _SHORT = 6  # characters: a shorter text is a part of too many words
 _Json = t.Any
 
@@ -45,12 +46,13 @@ def shown(params: t.Mapping[str, _Json], spec: t.Mapping[str, _Json]) -> dict[st
 def hidden(params: t.Mapping[str, _Json], spec: t.Mapping[str, _Json]) -> set[str]:
     """The texts that shown() does not show and that a message could quote; numbers may be anything else as well.
 
-    Also the values in the address of a Spark Connect server by themselves, as its client uses them.
+    Also the values in the address of a Spark Connect server by themselves, as its client uses them, but for those that are no
+    secrets.
     """
     visible = set(_texts(shown(params, spec)))
     texts = set(_texts(params)) - visible
-    values = {value for text in texts for value in re.findall(r"=([^;]+)", text) if text.startswith("sc://")}
-    texts |= values | set(map(urllib.parse.unquote, values))
+    values = {value for text in texts for value in _SECRET_PARAMETERS.findall(text) if text.startswith("sc://")}
+    texts |= (values | set(map(urllib.parse.unquote, values))) - visible
     return {text for text in texts if len(text) >= _SHORT and not text.isdigit()}
 
 

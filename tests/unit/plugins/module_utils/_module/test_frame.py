@@ -130,6 +130,14 @@ def test_the_token_of_a_spark_connect_server_is_masked_as_the_client_quotes_it()
     assert hidden({"spark": {"remote": remote}}, spec) == {remote, "U2VjcmV0%3D%3D", "U2VjcmV0=="}
 
 
+def test_of_the_address_of_a_spark_connect_server_only_what_may_be_a_secret_is_masked():
+    options = {"remote": {"type": "str", "no_log": True}}
+    spec = {"spark": {"type": "dict", "options": options}, "groups": {"type": "list"}}
+    remote = "sc://host/;user_id=billing;user_agent=streamshift;use_ssl=true;token=s3cr3t-abc;x-team=shipping"
+    given = {"spark": {"remote": remote}, "groups": ["shipping"]}
+    assert hidden(given, spec) == {remote, "s3cr3t-abc"}
+
+
 @pytest.mark.parametrize(
     ("request_sent", "changed"),
     [
