@@ -147,7 +147,8 @@ groups:
   sample: [billing]
 left_out:
   description: One line for each group that the module left alone because of an option, or because it is gone already, and for
-    each partition that it could not restore, because it does not exist any more.
+    each partition that it could not restore, because it does not exist any more. With O(state=removed), also one for offsets of
+    groups that were removed before, on topics that were created again since; O(removed) does not keep them.
   returned: success
   type: list
   elements: str

@@ -11,6 +11,7 @@ from .._model.left_out import partitions_text
 from .._model.progress import MANY_NAMED, first_names, first_of
 from .._model.records import TopicPartition
 from .._model.selection import Selected, Selection
+from .._model.visible_text import visible_name
 
 
 def group_lines(excluded: t.Sequence[str], without_offsets: t.Mapping[str, str]) -> list[str]:
@@ -49,3 +50,10 @@ def topic_lines(
     if elsewhere:  # a pattern for groups beside a choice of topics means those that read these topics
         lines.append(f"{first_names(elsewhere, more='more groups')}: none of their topics is selected")
     return lines
+
+
+def recreated_lines(gone: t.Mapping[str, t.Collection[TopicPartition]], recreated: t.Container[str]) -> list[str]:
+    """What removed groups had committed on these topics, which were created again since."""
+    lost = {name: [each for each in partitions if each.topic in recreated] for name, partitions in gone.items()}
+    since = "the topic was created again since the group was removed"
+    return [f"{visible_name(name)} {partitions_text(lost[name])}: {since}" for name in sorted(lost) if lost[name]]

@@ -39,11 +39,6 @@ class Removed:
         """The cluster that the groups were on."""
         return ClusterIdentity(self.cluster_id, self.traits)
 
-    def noting(self, current: Traits) -> Removed:
-        """The same with the topics that it is about as they are now, as far as that is known."""
-        topics = {entry.partition.topic for entry in self.entries}
-        return dataclasses.replace(self, traits=self.traits.as_found(current, topics))
-
     def gone(self) -> dict[str, Commits]:
         """What the groups had committed that are removed and were not made again."""
         commits: dict[str, Commits] = {group.name: {} for group in self.groups if not group.restored}
@@ -59,15 +54,21 @@ class Removed:
             name: GroupReading(name, True, "Empty", types[name], "", offsets) for name, offsets in self.gone().items()
         }
 
-    def with_removed(self, readings: t.Iterable[GroupReading]) -> Removed:
-        """The same with these groups as removed ones; of one that was removed before, only this counts."""
+    def with_removed(self, readings: t.Iterable[GroupReading], current: Traits) -> Removed:
+        """The same with these groups as removed ones; of one that was removed before, only this counts.
+
+        current: their topics as they are now. The offsets that other groups had on a topic which was created again since mean
+        nothing in its new log, and the file has one id for each topic: they are left out.
+        """
         new = {reading.group: reading for reading in readings}
         kept = (group for group in self.groups if group.name not in new)
         more = (RemovedGroup(name, reading.type, False) for name, reading in new.items())
-        entries = [entry for entry in self.entries if entry.group not in new]
+        again = self.traits.recreated(current)
+        entries = [entry for entry in self.entries if entry.group not in new and entry.partition.topic not in again]
         for name, reading in new.items():
             entries += [SnapshotEntry(name, partition, committed) for partition, committed in reading.offsets.items()]
-        return Removed(self.cluster_id, (*kept, *more), tuple(entries), self.traits)
+        traits = self.traits.as_found(current, {entry.partition.topic for entry in entries})
+        return Removed(self.cluster_id, (*kept, *more), tuple(entries), traits)
 
     def with_restored(self, names: t.Collection[str]) -> Removed:
         """The same with these groups as made again."""

@@ -24,6 +24,7 @@ from ..._model.records import TopicPartition
 from ..._model.removed import Removed
 from ..._model.selection import Selection
 from ..._model.visible_text import group_partition, visible_name
+from .. import not_taken
 from ..file_clusters import check_cluster, correct_file, keeps_rollback, plan_again
 from . import conflicts, removable, rollback, writing
 from .commit import check_restorable, roll_back
@@ -102,9 +103,11 @@ def remove_old_groups(
     ]
     before: dict[Key, Target] = dict(sorted(commits_of(wanted).items()))
     topics = clusters.identify(cluster, {partition.topic for _group, partition in commits_of(wanted)}).traits
+    others = {group: commits for group, commits in gone.items() if group not in wanted}
+    left_out += not_taken.recreated_lines(others, known.traits.recreated(topics))
 
     def with_removed(readings: t.Iterable[GroupReading]) -> Removed:
-        return known.with_removed(readings).noting(topics)
+        return known.with_removed(readings, topics)
 
     done = with_removed(wanted.values()) if wanted else removed
     outcome = RemovalOutcome(sorted(wanted), before, dict.fromkeys(before), left_out, notes, done)

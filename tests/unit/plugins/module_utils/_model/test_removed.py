@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import NO_TRAITS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -18,11 +19,13 @@ def group(name: str, **offsets: int) -> GroupReading:
 
 
 def test_the_file_knows_what_is_gone_and_what_was_made_again():
-    removed = Removed("id").with_removed([group("billing", p0=5, p1=7), group("shipping", p0=1)])
+    removed = Removed("id").with_removed([group("billing", p0=5, p1=7), group("shipping", p0=1)], NO_TRAITS)
     assert removed.readings() == {"billing": group("billing", p0=5, p1=7), "shipping": group("shipping", p0=1)}
     back = removed.with_restored(["billing"])
     assert set(back.gone()) == {"shipping"}
-    again = back.with_removed([group("billing", p1=9)])  # it was removed once more, and has had another life in between
+    again = back.with_removed(
+        [group("billing", p1=9)], NO_TRAITS
+    )  # it was removed once more, and has had another life in between
     assert again.gone()["billing"] == {P1: CommittedOffset(9, "m", 3)}
     assert from_json(to_json(again), "x") == from_json(to_json(from_json(to_json(again), "x")), "x")
 
@@ -39,7 +42,7 @@ def test_the_file_knows_what_is_gone_and_what_was_made_again():
     ],
 )
 def test_a_damaged_file_is_refused(change, told):
-    document = json.loads(to_json(Removed("id").with_removed([group("billing", p0=5)])))
+    document = json.loads(to_json(Removed("id").with_removed([group("billing", p0=5)], NO_TRAITS)))
     change(document)
     with pytest.raises(InvalidFile, match=told):
         from_json(json.dumps(document), "removed.json")

@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
     restore_old_groups,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import NO_TRAITS, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -335,7 +335,7 @@ def test_a_new_group_keeps_the_only_offset_of_a_topic_whose_old_one_was_deleted(
     receipt = Receipt("id", (became("billing", P0), became("billing", P1), moved))
     if is_removed:
         del cluster.groups["billing"]
-        cluster.saved = Removed("id").with_removed([reading])
+        cluster.saved = Removed("id").with_removed([reading], NO_TRAITS)
     else:
         del cluster.groups["billing"][old]  # as brokers do when a topic is deleted
         cluster.saved = Removed("id")
@@ -535,7 +535,7 @@ def split(cluster):
     readings = [
         GroupReading(name, True, "Empty", "classic", "", at) for name, at in {"shop": SHOP, "till": other}.items()
     ]
-    cluster.saved = Removed("id").with_removed(readings)
+    cluster.saved = Removed("id").with_removed(readings, NO_TRAITS)
     return cluster
 
 
@@ -561,7 +561,7 @@ def test_a_removed_group_comes_back_without_a_topic_that_was_created_again_and_i
     identities = known_by_id(monkeypatch, lambda _connection: "id")
     identities.traits["id"] = Traits(topic_ids={"orders": "first", "parcels": "first"})
     reading = GroupReading("shop", True, "Empty", "classic", "", SHOP)
-    removed = Removed("id").with_removed([reading]).noting(identities.traits["id"])
+    removed = Removed("id").with_removed([reading], identities.traits["id"])
     identities.traits["id"] = Traits(topic_ids={"orders": "first", "parcels": "second"})
     cluster.groups = {"billing": {P0: SHOP[P0]}}
     with pytest.raises(Refused, match="parcels.* created again .* Leave the topic out by exclude_topic_patterns"):
@@ -569,6 +569,19 @@ def test_a_removed_group_comes_back_without_a_topic_that_was_created_again_and_i
     chosen = Selection(groups=("shop",), exclude_topic_patterns=("parcels",))
     assert restore_old_groups(removed, chosen, HERE, NOW, cluster.save, SPLIT).groups == ["shop"]
     assert cluster.groups["shop"] == {P0: SHOP[P0]} and cluster.saved.gone() == {}
+
+
+def test_what_groups_that_were_removed_before_had_on_a_topic_that_was_created_again_is_left_out(cluster, monkeypatch):
+    identities = known_by_id(monkeypatch, lambda _connection: "id")
+    identities.traits["id"] = Traits(topic_ids={"orders": "second"})
+    clicks = TopicPartition("clicks", 0)
+    commits = {P0: CommittedOffset(41), clicks: CommittedOffset(3)}
+    old = Traits(topic_ids={"orders": "first", "clicks": "first"})
+    noted = Removed("id").with_removed([GroupReading("audit", True, "Empty", "classic", "", commits)], old)
+    outcome = remove_old_groups(PLAN, None, noted, HERE, NOW, cluster.save)
+    assert outcome.left_out == ["audit orders-0: the topic was created again since the group was removed"]
+    assert cluster.saved.gone() == OLD | {"audit": {clicks: CommittedOffset(3)}}
+    assert cluster.saved.traits.topic_ids == {"orders": "second", "clicks": "first"}
 
 
 def test_a_rollback_leaves_the_only_group_that_has_the_offsets_of_a_removed_one(cluster):
