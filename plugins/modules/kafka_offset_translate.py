@@ -50,8 +50,8 @@ options:
   restores:
     description: Whether O(snapshot) is a backup that its groups get back on the same cluster, with
       O(strategy=identical). Otherwise the module fails if O(source) and O(destination) are one cluster and a group
-      would keep its name and its topic. Offsets on topics of which the backup has no id, such as those of CSV, are
-      V(requested).
+      would keep its name and its topic. Either way, offsets that keep their topic inside one cluster are V(requested)
+      with O(strategy=identical) if O(snapshot) has no id of the topic, as CSV has none.
     type: bool
     default: false
   groups:

@@ -58,8 +58,8 @@ class StrategyInput:
 
     searched: committed offsets on partitions that both clusters have, with the edges of both logs known. merged: those on
     topics that are repartitioned or merged, of which nothing is known yet. The counts are partitions by topic; a missing
-    topic is not in them. same_topics: those that are the same at both, in one cluster, and their ids as either connection
-    tells them; where a backup is restored, the first id is the one that it has, or None. previous: what still holds of the
+    topic is not in them. same_topics: those that are the same at both, in one cluster, and their ids: in the snapshot, or None,
+    and now. previous: what still holds of the
     last plan, if it is about the same two clusters. spark opens a session, once. cut: which commits of merged the source's
     logs have not kept.
     """

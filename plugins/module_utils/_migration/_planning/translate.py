@@ -178,11 +178,16 @@ def translate(
 
 
 def _same_topics(begun: Plan, snapshot: Snapshot, options: TranslateOptions) -> t.Mapping[str, TopicIds]:
-    """The topics that are the same at both, inside one cluster, and their ids: of a backup, those of then and of now."""
-    if not options.restores:
-        return begun.same_topics
+    """The topics that are the same at both, inside one cluster, and their ids: when the snapshot was taken, and now.
+
+    Records decide for a snapshot of brokers that give no ids, then and now. Of a backup, they would prove nothing.
+    """
     then, now = snapshot.traits.topic_ids, begun.destination_traits.topic_ids
-    return {topic: (then.get(topic), now[topic]) for topic in now}
+    return {
+        topic: (then.get(topic), topic_id)
+        for topic, topic_id in now.items()
+        if options.restores or topic in begun.same_topics or topic not in then
+    }
 
 
 def _predicted(

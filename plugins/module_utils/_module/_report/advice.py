@@ -19,7 +19,7 @@ REASONS = {
     Reason.CHECKPOINT: "Accept the repeats, or plan again when the source is available.",
     Reason.GROUPS_MERGED: "Accept the repeats, or let the groups reach the same offset first; if blocked, set on_uncommitted.",
     Reason.NEW_RECORDS: "Let a replication tool copy these records, or set on_new_records to leave to go on without them.",
-    Reason.TOPIC_UNIDENTIFIED: "Make sure that the topic was not created again since the backup, or use another backup.",
+    Reason.TOPIC_UNIDENTIFIED: "Make sure that the topic was not created again since the snapshot or backup, or use another.",
     Reason.OPEN_TRANSACTION: "Do what the detail says: wait until it ends and plan again, or for a backup, use another one.",
     Reason.BEYOND_END: "Reset the group at the source, not to the end of the log, and plan again, or leave the topic out.",
     Reason.TOPIC_MISSING: "If it has another name there, set replication_policy or topic_map. Else create it, or leave it out.",

@@ -358,7 +358,8 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     world.ids["destination cluster"] = "source cluster-id"
     world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
     mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
-    entry = translate(snapshot(7), SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
+    taken = dataclasses.replace(snapshot(7), traits=Traits(topic_ids={"orders": "one"}))
+    entry = translate(taken, SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
     assert (entry.group, entry.verdict, entry.target) == ("billing-v2", Verdict.EXACT, CommittedOffset(7, "m", 5))
     assert entry.evidence.certificate == "same_log"
 
@@ -409,7 +410,7 @@ def test_inside_one_cluster_merged_groups_repeat_just_the_offsets_between_their_
     options = dataclasses.replace(IDENTICAL, on_conflict=OnConflict.LOWEST)
     for lowest, repeats in ((7, 8), (3, 10)):
         rows = [SnapshotEntry(name, ORDERS, CommittedOffset(at)) for name, at in (("a", lowest), ("b", 15))]
-        taken = Snapshot("source cluster-id", (), tuple(rows))
+        taken = Snapshot("source cluster-id", (), tuple(rows), Traits(topic_ids={"orders": "one"}))
         (entry,) = translate(taken, SOURCE, DESTINATION, mapping, options).plan.entries
         assert (entry.verdict, entry.reason, entry.repeats) == (Verdict.SAFE, Reason.GROUPS_MERGED, repeats)
     assert entry.offset == 5, "what has expired is not repeated"
@@ -418,9 +419,23 @@ def test_inside_one_cluster_merged_groups_repeat_just_the_offsets_between_their_
 def test_where_topics_have_no_ids_records_decide_inside_one_cluster_too(world):
     world.ids["destination cluster"] = "source cluster-id"
     mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
-    entry = translate(snapshot(7), SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": None}, logs={"orders": (None,)})
+    taken = dataclasses.replace(snapshot(7), traits=Traits(topic_ids={"orders": None}))
+    entry = translate(taken, SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
     assert (entry.verdict, entry.target) == (Verdict.EXACT, CommittedOffset(7, "m"))
     assert entry.evidence.certificate == "same_difference"
+
+
+@pytest.mark.parametrize(("then", "now"), [({}, "one"), ({}, None), ({"orders": None}, "one")])
+def test_a_clone_of_what_was_committed_on_a_topic_without_its_id_is_not_exact(world, then, now):
+    """Of a CSV file, or of brokers that had no ids yet."""
+    world.ids["destination cluster"] = "source cluster-id"
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": now}, logs={"orders": (None,)})
+    mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
+    taken = dataclasses.replace(snapshot(7, None), traits=Traits(topic_ids=then))
+    plan = translate(taken, SOURCE, DESTINATION, mapping, IDENTICAL).plan
+    (entry,) = plans.from_json(plans.to_json(plan), "plan.json").entries
+    assert (entry.verdict, entry.reason) == (Verdict.REQUESTED, Reason.TOPIC_UNIDENTIFIED)
 
 
 @pytest.mark.parametrize("equal_id", ["5L6g3nShT-eMCtK--X86sw", "unknown"])
@@ -818,5 +833,6 @@ def test_a_group_stays_in_its_log_with_its_leader_epoch_whatever_became_of_it(wo
     world.ids = dict.fromkeys(world.ids, "source cluster-id")
     world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
     mapping = Mapping(group_rules=(Rule("new-billing", name="billing"),))
-    (entry,) = translate(snapshot(7), SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries
+    taken = dataclasses.replace(snapshot(7), traits=Traits(topic_ids={"orders": "one"}))
+    (entry,) = translate(taken, SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries
     assert (entry.offset, entry.leader_epoch) == (7, 5)
