@@ -103,7 +103,7 @@ def merged_entry(
         unconsumed = max(apart, from_start)
         merged = _requested(entry)
     elif entry.verdict is Verdict.REQUESTED and not lacking:
-        merged = entry  # the lowest offset is no safer than the others
+        merged = dataclasses.replace(entry, repeats=apart)  # the lowest offset is no safer than the others
     elif lacking:
         merged = _at_lowest(entry, highest, on_uncommitted, log_start)
     else:
@@ -126,8 +126,9 @@ def merged_entry(
 
 
 def _requested(entry: PlanEntry) -> PlanEntry:
-    """The entry as one that an option has chosen, so that nobody knows what is repeated."""
-    return dataclasses.replace(entry, verdict=Verdict.REQUESTED, reason=None, repeats=None)
+    """The entry as one that an option has chosen, so that nobody knows what is repeated. A doubt about the topic stays."""
+    reason = entry.reason if entry.reason is Reason.TOPIC_UNIDENTIFIED else None
+    return dataclasses.replace(entry, verdict=Verdict.REQUESTED, reason=reason, repeats=None)
 
 
 def _safe(entry: PlanEntry, offset: int, highest: PlanEntry) -> PlanEntry:

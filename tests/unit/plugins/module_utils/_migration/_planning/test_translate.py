@@ -390,16 +390,21 @@ def test_a_backup_is_exact_only_where_it_has_the_id_of_the_topic(world, name, th
     assert again.entries == plan.entries
 
 
-def test_the_lowest_of_offsets_on_an_unidentified_topic_is_not_safe(world):
+@pytest.mark.parametrize(
+    ("on_conflict", "offset", "repeats"), [(OnConflict.LOWEST, 7, 8), (OnConflict.HIGHEST, 15, None)]
+)
+def test_merged_offsets_on_an_unidentified_topic_are_not_safe(world, on_conflict, offset, repeats):
     world.ids["destination cluster"] = "source cluster-id"
     world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
     backup = Snapshot(
         None, (), tuple(SnapshotEntry(name, ORDERS, CommittedOffset(at)) for name, at in (("a", 7), ("b", 15)))
     )
-    options = dataclasses.replace(IDENTICAL, on_conflict=OnConflict.LOWEST, restores=True)
+    options = dataclasses.replace(IDENTICAL, on_conflict=on_conflict, restores=True)
     mapping = Mapping(group_rules=(Rule("one", pattern="[ab]"),))
-    (entry,) = translate(backup, SOURCE, DESTINATION, mapping, options).plan.entries
-    assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.REQUESTED, 7, None)
+    plan = translate(backup, SOURCE, DESTINATION, mapping, options).plan
+    (entry,) = plans.from_json(plans.to_json(plan), "plan.json").entries
+    assert (entry.verdict, entry.reason) == (Verdict.REQUESTED, Reason.TOPIC_UNIDENTIFIED)
+    assert (entry.offset, entry.repeats) == (offset, repeats)
 
 
 def test_inside_one_cluster_merged_groups_repeat_just_the_offsets_between_their_commits(world):
