@@ -36,12 +36,20 @@ _NAME = rf"({_PART}(?:\s*\.\s*{_PART})*)"
 _TABLE = r"\bTABLE\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
 _CREATED = re.compile(rf"{_TABLE}{_NAME}", re.IGNORECASE)
 _HINT = re.compile(rf"(?:{_NAME}\s*)?/\*\+\s*OPTIONS\s*\(\s*\Z", re.IGNORECASE)
-# A name, whether it is read from nowhere, because something is made or written, and whether it has a hint.
-_USED = re.compile(
-    rf"((?:CREATE|DROP|ALTER)\s+(?:OR\s+REPLACE\s+)?(?:TEMPORARY\s+)?{_TABLE}|\b(?:INTO|OVERWRITE|AS|LIKE)\s+)?{_NAME}"
-    r"(\s*/\*\+\s*OPTIONS\b)?",
+_DROPPED = re.compile(rf"\bDROP\s+(?:TEMPORARY\s+)?{_TABLE}{_NAME}", re.IGNORECASE)
+_VIEW = re.compile(  # or what a WITH clause calls so
+    rf"\bVIEW\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{_NAME}|(?<![\w`]){_NAME}\s*(?:\([^()]*\)\s*)?\bAS\s*\(\s*(?:SELECT|WITH)\b",
     re.IGNORECASE,
 )
+# The first lines are where nothing is read. After the last one, there are tables.
+_READ = re.compile(
+    r"(?:\A|;)\s*(?:SHOW|EXPLAIN)\b[^;]*|\b(?:METADATA|DISTINCT|DELETE)\s+FROM\b|\b(?:EXTRACT|TRIM)\s*\([^()]*?\bFROM\b"
+    r"|\b(?:CREATE|DROP|ALTER|TRUNCATE|ANALYZE|INTO|OVERWRITE)\s+(?:OR\s+REPLACE\s+)?(?:TEMPORARY\s+)?TABLE\b"
+    r"|\b(FROM|JOIN|TABLE)\s",
+    re.IGNORECASE,
+)
+# A table, its hint, its alias and the comma before the next one.
+_READ_TABLE = re.compile(rf"\s*{_NAME}(\s*/\*\+[^*]*\*/)?(?:\s+(?:AS\s+)?{_PART})?(\s*,)?", re.IGNORECASE)
 
 _Options: t.TypeAlias = "dict[str, tuple[str, int]]"  # by name: the value, and in which line it is
 _Name: t.TypeAlias = (
@@ -66,12 +74,11 @@ def read_table_options(text: str, path: str) -> dict[TopicPartition, int]:
     """Read what to_table_options() writes, or statements with such options. Raises InvalidFile that names the line."""
     offsets: dict[TopicPartition, int] = {}
     try:
-        for table in _tables(text.removeprefix(BYTE_ORDER_MARK)):
-            for partition, offset in _positions(table):
+        for table, also in _tables(text.removeprefix(BYTE_ORDER_MARK)):
+            for partition, offset in _positions(table, also):
                 if offsets.setdefault(partition, offset) != offset:
-                    raise _Wrong(
-                        table[_OFFSETS][1], f"{partition} is there twice, with {offsets[partition]} and {offset}"
-                    )
+                    twice = f"{partition} is there twice, with {offsets[partition]} and {offset}{also}"
+                    raise _Wrong(table[_OFFSETS][1], twice)
     except _Wrong as exc:
         raise InvalidFile(
             f"line {exc.line} of {path} is no option of Flink SQL that says where a topic starts",
@@ -90,30 +97,65 @@ class _Wrong(Exception):
         self.line, self.why = line, why
 
 
-def _tables(text: str) -> t.Iterator[_Options]:
+def _tables(text: str) -> t.Iterator[tuple[_Options, str]]:
     """The options of each table that is created or read; a table that only hints start elsewhere has those of the hints alone.
 
-    Raises _Wrong for a hint that may be about tables of different topics.
+    With each, a clause about where a table that has hints is read without one, or none. Raises _Wrong for a hint that may be
+    about tables of different topics.
     """
     created: list[tuple[_Name, _Options]] = []
     hinted: list[tuple[_Name, _Options]] = []
     *blocks, (statements, _rest) = _blocks(text)
     name: _Name = ()
+    so_far = ""
     for before, options in blocks:
+        so_far += before
         name = next((_parts(each) for each in reversed(_CREATED.findall(before))), name)
         if (hint := _HINT.search(before)) is not None:
             hinted.append((_parts(hint[1] or ""), options))
-        else:
+            continue
+        if name in map(_parts, _DROPPED.findall(so_far)):  # and what nobody has read before starts nowhere
+            used = [*_plain_reads(so_far), *(each for each, _options in hinted)]
+            created = [each for each in created if each[0] != name or any(_may_be(name, use) for use in used)]
+        if not any(each == name and _values(its) == _values(options) for each, its in created if name):
             created.append((name, options))
-    hints = [(options, _hinted_tables(name, options, created)) for name, options in hinted]
-    overridden = [tables[0] for options, tables in hints if _OFFSETS in options and len(tables) == 1]
-    plain = {_parts(use[2]) for use in _USED.finditer(statements) if use[1] is None and use[3] is None}
+    hints = [(name, options, _hinted_tables(name, options, created)) for name, options in hinted]
+    overridden = [tables[0] for _name, options, tables in hints if _OFFSETS in options and len(tables) == 1]
+    plain = _plain_reads(statements)
+
+    def also(name: _Name) -> str:
+        lines = (
+            f", and line {line} reads {'.'.join(use)} without a hint"
+            for use, line in plain.items()
+            if _may_be(use, name)
+        )
+        return next(lines, "")
+
     for name, options in created:
-        if not any(options is each for each in overridden) or any(_may_be(use, name) for use in plain):
-            yield options
-    for options, tables in hints:
+        if not any(options is each for each in overridden):
+            yield options, ""
+        elif clause := also(name):
+            yield options, clause
+    for name, options, tables in hints:
         for own in tables or [{}]:
-            yield {**own, **options}
+            yield {**own, **options}, also(name)
+
+
+def _plain_reads(statements: str) -> dict[_Name, int]:
+    """The names of tables that are read without a hint, each with its first line; not those of views."""
+    views = {_parts(view[1] or view[2]) for view in _VIEW.finditer(statements)}
+    lines: dict[_Name, int] = {}
+    for keyword in _READ.finditer(statements):
+        table = _READ_TABLE.match(statements, keyword.end()) if keyword[1] else None
+        while table is not None:
+            if table[2] is None and (name := _parts(table[1])) not in views:
+                lines.setdefault(name, statements.count("\n", 0, table.start(1)) + 1)
+            table = _READ_TABLE.match(statements, table.end()) if table[3] else None
+    return lines
+
+
+def _values(options: _Options) -> dict[str, str]:
+    return {name: value for name, (value, _line) in options.items()}
 
 
 def _hinted_tables(name: _Name, hint: _Options, created: t.Sequence[tuple[_Name, _Options]]) -> list[_Options]:
@@ -143,7 +185,7 @@ def _parts(name: str) -> _Name:
 def _blocks(text: str) -> t.Iterator[tuple[str, _Options]]:
     """Options that belong together, and what stands between them and the last ones, without comments and quoted texts.
 
-    At last, no options and the whole text, in the same way.
+    At last, no options and the whole text, in the same way, with the lines that it has.
     """
     seen: list[str] = []
     since = 0  # the last option
@@ -155,7 +197,7 @@ def _blocks(text: str) -> t.Iterator[tuple[str, _Options]]:
         if token[0] == "'":
             raise _Wrong(line, "a quote is not closed")
         if token.lastgroup is None or token["option"] is None:
-            seen.append(" " if token.lastgroup else token[0])
+            seen.append("\n" * token[0].count("\n") or " " if token.lastgroup else token[0])
             continue
         name, value = (token[number].replace("''", "'") for number in (2, 3))
         if options and (name in options or not _TOGETHER.fullmatch("".join(seen[since:]))):
@@ -163,17 +205,18 @@ def _blocks(text: str) -> t.Iterator[tuple[str, _Options]]:
             options = {}
         before = before if options else "".join(seen[since:])
         options[name] = value, line
+        seen.append("\n" * token[0].count("\n"))
         since = len(seen)
     if options:
         yield before, options
     yield "".join(seen), {}
 
 
-def _positions(options: _Options) -> t.Iterator[tuple[TopicPartition, int]]:
-    """Where a table starts, if its options say it. Raises _Wrong."""
+def _positions(options: _Options, also: str) -> t.Iterator[tuple[TopicPartition, int]]:
+    """Where a table starts, if its options say it. also: a clause for what is wrong. Raises _Wrong."""
     mode, line = options.get(_MODE, ("specific-offsets", 0))
     if mode != "specific-offsets":
-        raise _Wrong(line, f"the mode is {mode}, which says no offsets")
+        raise _Wrong(line, f"the mode is {mode}, which says no offsets{also}")
     value, line = options.get(_OFFSETS, ("", line))
     if _OFFSETS not in options:
         if _MODE in options and _TOPIC in options:

@@ -220,16 +220,42 @@ def test_a_hint_that_may_be_about_tables_of_two_topics_is_refused(first):
 )
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_table_that_is_also_read_without_its_hint_starts_at_two_offsets(use, is_first):
-    reads = [use.format("o"), hinted("o", 50)]
-    with pytest.raises(InvalidFile, match="orders-0 is there twice, with 10 and 50"):
-        read(FLINK, created("o", "orders", 10) + "\n".join(reads if is_first else reads[::-1]))
+    reads = [f"{use.format('o')}\n", hinted("o", 50)]
+    also = f"and line {3 if is_first else 4} reads (db.)?o without a hint"
+    statements = "/* two\nlines */" + created("o", "orders", 10) + "".join(reads if is_first else reads[::-1])
+    with pytest.raises(InvalidFile, match=f"orders-0 is there twice, with 10 and 50, {also}"):
+        read(FLINK, statements)
+    with pytest.raises(InvalidFile, match=f"line 2 .* the mode is latest-offset, which says no offsets, {also}"):
+        read(FLINK, statements.replace("'topic'", "'scan.startup.mode'='latest-offset', 'topic'"))
 
 
 @pytest.mark.parametrize(
-    "use", ["DROP TABLE IF EXISTS o;", "INSERT INTO o SELECT 1;", "SELECT o.id FROM x AS o;", "-- o"]
+    "use",
+    [
+        "DROP TABLE IF EXISTS o;",
+        "INSERT INTO o SELECT 1;",
+        "INSERT INTO x (id, o) SELECT id, COUNT(*) o, EXTRACT(DAY FROM o) FROM x, y o GROUP BY id, o;",
+        "SELECT o.id FROM x AS o;",
+        "CREATE TABLE x (ts INT METADATA FROM 'timestamp' VIRTUAL, o INT, PRIMARY KEY (o) NOT ENFORCED);",
+        "CREATE TEMPORARY VIEW o AS SELECT 1; SELECT * FROM o;",
+        "WITH o (id) AS (SELECT 1) SELECT * FROM o;",
+        "USE o; DESCRIBE o; SHOW CREATE TABLE o; SHOW COLUMNS FROM o; EXPLAIN SELECT * FROM o;",
+        "-- o",
+    ],
 )
 def test_what_does_not_read_a_table_leaves_the_hint_alone(use):
     assert read(FLINK, f"{created('o', 'orders', 10)}{use}\n{hinted('o', 50)}{use}") == {ORDERS: 50}
+
+
+def test_a_table_that_is_created_anew_is_the_last_one_unless_the_first_was_read():
+    first, second = created("o", "orders", 10), created("o", "other", 20)
+    assert read(FLINK, first + first + hinted("o", 50)) == {ORDERS: 50}
+    last = {TopicPartition("other", 0): 50}
+    assert read(FLINK, f"{first}DROP TABLE o;\n{second}{hinted('o', 50)}") == last
+    with pytest.raises(InvalidFile, match="tables called o have the topics orders and other"):
+        read(FLINK, f"{first}SELECT * FROM o;\nDROP TABLE o;\n{second}{hinted('o', 50)}")
+    with pytest.raises(InvalidFile, match="tables called o have the topics orders and other"):
+        read(FLINK, f"{first}{hinted('o', 30)}DROP TABLE o;\n{second}")
 
 
 def test_flink_reads_one_value_a_topic():
