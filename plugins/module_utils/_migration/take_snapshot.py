@@ -18,7 +18,6 @@ from .._model.group_state import GroupReading, open_text, partitions_of
 from .._model.grouping import nested
 from .._model.idle import Move
 from .._model.known_names import GROUPS, known
-from .._model.left_out import partitions_text
 from .._model.notes import Note, NoteKind, excluded
 from .._model.option_names import option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
@@ -152,10 +151,10 @@ def take(
     """
     selection.check()
     gone: t.Mapping[str, GroupReading] = {}
-    recreated: t.Mapping[str, list[TopicPartition]] = {}
+    recreated: t.Container[str] = ()
     if removed is not None:  # Refused for a file of another cluster
         identity = check_cluster("file of removed groups", removed.identity, connection, keeps_rollback())
-        gone, recreated = _recalled(removed, identity.traits)
+        gone, recreated = removed.readings(), removed.traits.recreated(identity.traits)
 
     def look(names: t.Sequence[str]) -> tuple[quiet.Seen, dict[str, str]]:
         readings, without_offsets = selected_groups.read_selected(
@@ -181,6 +180,7 @@ def take(
             selected, (seen, without_offsets) = now, look(now.names)
     selected_groups.check_groups_matched(selection, existing, selected, connection)
     unused = selection.unused("groups", existing, seen_on(connection))
+    recalled = {name for name, reading in seen.readings.items() if reading is gone.get(name)}
     seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
@@ -189,20 +189,21 @@ def take(
     topics = {name: of_all[name] for name in readings}
     unused += selected_groups.unused_topic_patterns(selection, seen.readings, connection)
     streams = selected_groups.streams_groups(connection, readings, existing if selection.group_patterns else None)
-    snapshot = _snapshot(connection, readings, topics)
     names = {*selection.groups, *selection.topics}
-    recalled = {name: lost for name, lost in recreated.items() if readings.get(name) == gone[name]}
-    committed = partitions_of(
-        {name: reading for name, reading in readings.items() if reading.offsets or name not in recalled}
-    )
+    had = {
+        name: [partition for partition in readings[name].offsets if partition.topic in topics[name].names]
+        for name in recalled & readings.keys()
+    }
     lines = [
         *not_taken.group_lines(selected.left_out, without_offsets),
-        *not_taken.topic_lines(committed, topics, selection),
-        *(
-            f"{visible_name(name)} {partitions_text(lost)}: the topic was created again since the group was removed"
-            for name, lost in sorted(recalled.items())
-        ),
+        *not_taken.topic_lines(partitions_of(readings), topics, selection),
+        *not_taken.recreated_lines(had, recreated),
     ]
+    known = removed.traits.topic_ids if removed is not None else {}
+    unidentified = {each.topic for partitions in had.values() for each in partitions if known.get(each.topic) is None}
+    # Offsets of a topic that was created again mean nothing in its new log.
+    left = {name: _without(reading, recreated) if name in had else reading for name, reading in readings.items()}
+    snapshot = _snapshot(connection, left, topics, unidentified)
     return TakenSnapshot(
         dataclasses.replace(snapshot, left_out=tuple(lines), left_out_names=tuple(sorted(names - snapshot.names()))),
         selected.left_out,
@@ -219,18 +220,9 @@ def take(
     )
 
 
-def _recalled(removed: Removed, now: Traits) -> tuple[dict[str, GroupReading], dict[str, list[TopicPartition]]]:
-    """The removed groups as they were, without topics that were created again since, in which their offsets mean nothing.
-
-    -> these, and what was taken from each of which something was.
-    """
-    again = removed.traits.recreated(now)
-    readings = removed.readings()
-    lost = {name: [each for each in reading.offsets if each.topic in again] for name, reading in readings.items()}
-    for name, reading in readings.items():
-        offsets = {each: commit for each, commit in reading.offsets.items() if each.topic not in again}
-        readings[name] = dataclasses.replace(reading, offsets=offsets)
-    return readings, {name: partitions for name, partitions in lost.items() if partitions}
+def _without(reading: GroupReading, topics: t.Container[str]) -> GroupReading:
+    offsets = {partition: commit for partition, commit in reading.offsets.items() if partition.topic not in topics}
+    return dataclasses.replace(reading, offsets=offsets)
 
 
 def _not_told(readings: t.Mapping[str, GroupReading]) -> list[Note]:
@@ -285,30 +277,36 @@ def _skipped(
 
 
 def _snapshot(
-    connection: Connection, readings: t.Mapping[str, GroupReading], topics: t.Mapping[str, Selected]
+    connection: Connection,
+    readings: t.Mapping[str, GroupReading],
+    topics: t.Mapping[str, Selected],
+    unidentified: t.Collection[str],
 ) -> Snapshot:
     """What these groups have committed for the topics that are selected of each.
 
-    Addresses are noted only where topics have no ids to tell.
+    Addresses are noted only where topics have no ids to tell. unidentified: topics whose ids removed groups have not
+    noted.
     """
-    identity = clusters.identify(connection, {name for chosen in topics.values() for name in chosen.names})
-    ids = identity.traits.topic_ids
+    entries = tuple(
+        SnapshotEntry(name, partition, committed)
+        for name, reading in sorted(readings.items())
+        for partition, committed in sorted(reading.offsets.items())
+        if partition.topic in topics[name].names
+    )
+    opened = tuple(
+        OpenTransaction(name, partition, told)
+        for name, reading in sorted(readings.items())
+        for partition, told in sorted(reading.open.items())
+        if partition.topic in topics[name].names
+    )
+    identity = clusters.identify(connection, {partition.topic for _group, partition, _rest in (*entries, *opened)})
+    ids = {topic: None if topic in unidentified else topic_id for topic, topic_id in identity.traits.topic_ids.items()}
     return Snapshot(
         identity.cluster_id,
         tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
-        tuple(
-            SnapshotEntry(name, partition, committed)
-            for name, reading in sorted(readings.items())
-            for partition, committed in sorted(reading.offsets.items())
-            if partition.topic in topics[name].names
-        ),
+        entries,
         Traits(identity.traits.brokers if None in ids.values() else (), ids),
-        tuple(
-            OpenTransaction(name, partition, told)
-            for name, reading in sorted(readings.items())
-            for partition, told in sorted(reading.open.items())
-            if partition.topic in topics[name].names
-        ),
+        opened,
     )
 
 

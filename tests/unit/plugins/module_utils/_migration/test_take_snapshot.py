@@ -369,37 +369,76 @@ def test_groups_of_a_receipt_are_not_called_misspelt(refusal):
     assert "is not allowed, although the receipt has it. Find out whether" in str(lost) and "orrect" not in str(lost)
 
 
-def test_what_removed_groups_had_committed_on_topics_that_were_created_again_is_left_out(monkeypatch):
+@pytest.fixture
+def renamed(monkeypatch):
+    """A cluster and its removed groups; orders was created again since, and billing was made again by somebody."""
     cluster = Cluster(monkeypatch, *[["billing"]] * 2)
     cluster.committed = {"audit": []}
-    identities = known_by_id(monkeypatch, lambda _connection: "id")
-    identities.traits["id"] = Traits(topic_ids={"orders": "new", "clicks": "old"})
+    cluster.identities = known_by_id(monkeypatch, lambda _connection: "id")
+    cluster.identities.traits["id"] = Traits(topic_ids={"orders": "new", "clicks": "old"})
     removed = Removed(
         "id",
         tuple(RemovedGroup(name, "classic", False) for name in ("audit", "billing", "fraud")),
         tuple(
-            SnapshotEntry(group, TopicPartition(topic, 0), CommittedOffset(41))
-            for group, topic in (("audit", "orders"), ("billing", "orders"), ("fraud", "clicks"), ("fraud", "orders"))
+            SnapshotEntry(group, TopicPartition(topic, 0), CommittedOffset(at))
+            for group, topic, at in (
+                ("audit", "orders", 41),
+                ("billing", "orders", 5),  # as now
+                ("fraud", "clicks", 41),
+                ("fraud", "orders", 41),
+            )
         ),
         Traits(topic_ids=dict.fromkeys(("orders", "clicks"), "old")),
     )
     read = cluster.read
-    exists = {"billing"}  # somebody has made it again
     monkeypatch.setattr(
         groups,
         "read_groups",
         lambda _connection, names, **_how: {
-            name: read(_connection, [name])[name] if name in exists else GroupReading(name, False, "", "", "", {})
+            name: read(_connection, [name])[name] if name == "billing" else GroupReading(name, False, "", "", "", {})
             for name in names
         },
     )
+    return cluster, removed
+
+
+AGAIN = "orders-0: the topic was created again since the group was removed"
+
+
+def test_what_removed_groups_had_committed_on_topics_that_were_created_again_is_left_out(renamed):
+    cluster, removed = renamed
     taken = cluster.take(Selection(groups=("audit",), group_patterns=(".*",)), removed=removed).snapshot
     assert [(*entry[:2], entry.committed.offset) for entry in taken.entries] == [
         ("billing", ORDERS, 5),
         ("fraud", TopicPartition("clicks", 0), 41),
     ]
-    since = "orders-0: the topic was created again since the group was removed"
-    assert taken.left_out == (f"audit {since}", f"fraud {since}")
+    assert taken.left_out == (f"audit {AGAIN}", f"fraud {AGAIN}")
+
+
+@pytest.mark.parametrize(
+    ("selection", "left_out"),
+    [
+        ({"groups": ("fraud",), "topics": ("clicks",)}, []),
+        (
+            {"groups": ("fraud",), "exclude_topic_patterns": ("ord.*",)},
+            ["fraud orders-0: excluded by exclude_topic_patterns; name the topic to take it"],
+        ),
+        ({"groups": ("audit",), "topics": ("orders",)}, [f"audit {AGAIN}"]),
+        ({"groups": ("audit",), "topic_patterns": ("ord.*",)}, [f"audit {AGAIN}"]),
+    ],
+)
+def test_topics_that_were_created_again_are_selected_as_all_others(renamed, selection, left_out):
+    cluster, removed = renamed
+    assert list(cluster.take(Selection(**selection), removed=removed).snapshot.left_out) == left_out
+
+
+@pytest.mark.parametrize("then", [{}, {"clicks": None}])
+def test_what_a_removed_group_had_committed_is_of_an_unknown_topic_where_its_id_was_not_noted(renamed, then):
+    cluster, removed = renamed
+    removed = dataclasses.replace(removed, traits=Traits(topic_ids=then | {"orders": "old"}))
+    cluster.identities.traits["id"] = Traits(("address",), {"orders": "old", "clicks": "new"})
+    taken = cluster.take(Selection(groups=("billing", "fraud")), removed=removed).snapshot
+    assert taken.traits == Traits(("address",), {"orders": "old", "clicks": None})
 
 
 def unused(taken):
