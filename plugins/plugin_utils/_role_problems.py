@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import re
 import typing as t
@@ -40,6 +41,7 @@ def of_role(
     yield from idle_digest(given)
     yield from unreviewed(given, plan, looked)
     yield from everything_and_a_part(given)
+    yield from replaced_backup(given)
     if given.name in _OF:
         yield from _OF[given.name](given)
 
@@ -128,6 +130,18 @@ def everything_and_a_part(given: Given) -> Lines:
         yield (
             f"{given.name}_rollback_all rolls back everything in the receipt, and {' and '.join(parts)} selects a part of it. "
             "Leave one of them out."
+        )
+
+
+def replaced_backup(given: Given) -> Lines:
+    """A backup that is the file of the snapshot. The module sees it in no dry run, which writes a copy."""
+    if given.get("phase") == "rollback" or not (backup := beside_inventory(given.get("backup"), given.variables)):
+        return
+    snapshot = os.path.join(beside_inventory(given.get("directory"), given.variables), "snapshot.json")
+    if os.path.realpath(backup) == os.path.realpath(snapshot):
+        yield (
+            f"{given.name}_backup is {backup}, the file that the snapshot is written to, and the backup would lose the groups "
+            f"and topics that are not selected. Copy the file, and set {given.name}_backup to the copy."
         )
 
 

@@ -98,6 +98,16 @@ def phase(role):
             for none in ("", None)
         ),
         *(
+            (
+                role,
+                {"backup": path, "directory": "moved"},
+                [{"backup": "moved/copy.json"}, {"directory": "x"}, {"phase": "rollback"}],
+                "backup is /srv/moved/snapshot.json, the file that the snapshot is written to, and the backup would lose",
+            )
+            for role in (MIGRATION, CLONE)
+            for path in ("moved/snapshot.json", "/srv/moved/snapshot.json")
+        ),
+        *(
             (role, {"keep_history": -1}, [{"keep_history": 0}], "keep_history is -1. Give 0 or more.")
             for role in having("keep_history")
         ),
