@@ -68,6 +68,7 @@ _raw:
   elements: raw
 """
 
+import functools
 import typing as t
 
 from ansible import context
@@ -124,9 +125,17 @@ class LookupModule(LookupBase):
                 {key: value for key, value in given.changed().items() if variables[key] != options[key].get("default")}
             ]
         hosts = variables["hostvars"]
-        inventory = Inventory(
-            variables["groups"], lambda host: _cluster(hosts[host], what), lambda host, name: _value(hosts[host], name)
-        )
+
+        @functools.cache
+        def cluster_of(host: str) -> HostCluster | None:
+            cluster = _cluster(hosts[host])
+            if cluster and cluster.undefined and what == "problems" and host == variables["inventory_hostname"]:
+                # A playbook that runs on the cluster's own host may have it from a play, whose variables no other host knows.
+                own = _cluster(given.variables)
+                return cluster if own and own.undefined else own
+            return cluster
+
+        inventory = Inventory(variables["groups"], cluster_of, lambda host, name: _value(hosts[host], name))
         if what == "clusters":
             lines: t.Iterable[str] = of_clusters(given, inventory, option("sides"))
         elif what == "preflight":
@@ -148,8 +157,8 @@ def _value(variables: t.Mapping[str, t.Any], name: str) -> t.Any:
     return None if isinstance(value, Undefined) else value
 
 
-def _cluster(variables: t.Mapping[str, t.Any], what: str) -> HostCluster | None:
-    """What kafka_cluster of a host is. No secret in it is read. what: the question."""
+def _cluster(variables: t.Mapping[str, t.Any]) -> HostCluster | None:
+    """What kafka_cluster of a host is. Of a secret nothing is kept but why it has no value."""
     if "kafka_cluster" not in variables:
         return None
     try:
@@ -159,17 +168,17 @@ def _cluster(variables: t.Mapping[str, t.Any], what: str) -> HostCluster | None:
         return HostCluster(undefined={"kafka_cluster": str(exc)})
     if keys is None:
         return HostCluster(None)
-    read = [key for key, option in cluster_options().items() if key in keys and not option.get("no_log")]
-    values: dict[str, t.Any] = dict.fromkeys(read)
+    known = {key: option for key, option in cluster_options().items() if key in keys}
+    values: dict[str, t.Any] = {key: None for key, option in known.items() if not option.get("no_log")}
     undefined = {}
-    for key in read:
+    for key in known:
         try:
             str(cluster[key])  # works out what is in it
-            values[key] = cluster[key]
+            if key in values:
+                values[key] = cluster[key]
         except _UNDEFINED as exc:
-            undefined[f"kafka_cluster.{key}"] = str(exc)
-    # A playbook that runs on the cluster's own host may have it from a play, whose variables no other host knows.
-    told = {} if what == "problems" else undefined
-    return HostCluster(
-        keys, bool(values.get("bootstrap_servers") or "kafka_cluster.bootstrap_servers" in told), told, values
-    )
+            # What else keeps a secret from being worked out is told by the task that needs it.
+            if key in values or exc.__cause__ is None:
+                undefined[f"kafka_cluster.{key}"] = str(exc)
+    has_brokers = bool(values.get("bootstrap_servers")) or "kafka_cluster.bootstrap_servers" in undefined
+    return HostCluster(keys, has_brokers, undefined, values)

@@ -270,7 +270,10 @@ def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
         if cluster is None:
             continue
         for place, why in cluster.undefined.items():
-            yield f"{place} of host {host} has no value: {why}. Define what it is made of for this host."
+            yield (
+                f"{place} of host {host} has no value: {why}. Define what it is made of for this host, such as in a file of "
+                "group_vars/all beside the inventory."
+            )
         if cluster.keys is None:
             yield f"kafka_cluster of host {host} is not a dictionary. Give one, such as {_EXAMPLE}."
         else:
@@ -283,7 +286,7 @@ def _of_keys(host: str, cluster: HostCluster, keys: t.Collection[str]) -> Lines:
     if not cluster.has_brokers:
         yield (
             f"kafka_cluster of host {host} has no bootstrap_servers. Give the brokers, such as bootstrap_servers: "
-            "[broker1:9092]. If they come from another variable, it is not defined for the host that runs the tasks."
+            "[broker1:9092]."
         )
     wrong = {key: [*of_value(value, known[key], f"kafka_cluster.{key}")] for key, value in cluster.values.items()}
     yield from (f"Host {host}: {line}" for lines in wrong.values() for line in lines)

@@ -18,6 +18,8 @@ class Templated(t.Mapping[str, t.Any]):
         self._templar = templar
 
     def __getitem__(self, name: str) -> t.Any:
+        if name == "hostvars":  # each host works out its own when they are read
+            return self._variables[name]
         try:
             return self._templar.template(self._variables[name])
         except AnsibleValueOmittedError as exc:

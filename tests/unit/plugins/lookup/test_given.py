@@ -4,6 +4,7 @@ import os
 
 import pytest
 from ansible import context
+from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 from jinja2 import UndefinedError
@@ -12,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.lookup import given
 from ansible_collections.streamshift.kafka.plugins.lookup.given import LookupModule
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._inventory import beside_inventory, inventory_directory
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._templated import Templated
 
 DEFAULTS = {
     "known": None,
@@ -26,14 +28,17 @@ DEFAULTS = {
 }
 
 
-def look_up(what, name, variables, **options):
-    """Strings among the variables are templates. Nothing but the names of hosts comes from the inventory."""
+def look_up(what, name, variables, elsewhere=None, **options):
+    """Strings among the variables are templates. Nothing but the names of hosts comes from the inventory.
+
+    elsewhere: what other hosts see of these variables, if not the same.
+    """
     raw = {key: trust_as_template(value) if isinstance(value, str) else value for key, value in variables.items()}
     raw |= {
         "inventory_hostname": "cloud",
         "inventory_dir": "/srv",
         "groups": {"all": ["cloud"]},
-        "hostvars": {"cloud": raw},
+        "hostvars": {"cloud": elsewhere or raw},
     }
     lookup = LookupModule(loader=DataLoader(), templar=Templar(loader=DataLoader(), variables=raw))
     lookup._load_name = "streamshift.kafka.given"
@@ -106,28 +111,58 @@ def test_a_value_that_the_host_does_not_have_is_told():
         assert f"group_clone_{name} has no value: 'nowhere' is undefined" in line
 
 
-def test_each_key_of_a_cluster_without_a_value_is_told_but_where_a_play_may_define_it():
-    class Undefined:
-        """As in hostvars, where values are worked out when they are read."""
+class Undefined:
+    """As in hostvars, where values are worked out when they are read."""
 
-        def __repr__(self):
-            raise UndefinedError("'nowhere' is undefined")
+    def __repr__(self):
+        raise UndefinedError("'nowhere' is undefined")
 
+
+def test_each_key_of_a_cluster_without_a_value_is_told():
     cluster = {
         "bootstrap_servers": [Undefined()],
         "sasl_username": Undefined(),
         "request_timeout": "soon",
-        "sasl_password": Undefined(),  # is not read
+        "sasl_password": Undefined(),
     }
     raw = {**CLONE, "kafka_cluster": cluster}
     lines = look_up("clusters", "group_clone", raw, sides=["cluster"])
     assert [line.partition(". ")[0] for line in lines] == [
         "kafka_cluster.bootstrap_servers of host cloud has no value: 'nowhere' is undefined",
         "kafka_cluster.sasl_username of host cloud has no value: 'nowhere' is undefined",
+        "kafka_cluster.sasl_password of host cloud has no value: 'nowhere' is undefined",
         "Host cloud: kafka_cluster.request_timeout is ***",
     ]
-    (missing, wrong) = look_up("problems", "list_groups", raw, known={}, hosts=["cloud"])
-    assert "it is not defined for the host that runs the tasks" in missing and "request_timeout is ***" in wrong
+
+
+SECRET = {"kafka_cluster": {"bootstrap_servers": ["a:1"], "sasl_password": trust_as_template("{{ vault_password }}")}}
+
+
+def test_a_secret_without_a_value_is_told_where_the_play_of_the_host_does_not_define_it():
+    elsewhere = {"kafka_cluster": {"bootstrap_servers": ["a:1"], "sasl_password": Undefined()}}
+    (line,) = look_up("problems", "list_groups", SECRET, elsewhere, known={}, hosts=["cloud"])
+    assert (
+        "kafka_cluster.sasl_password of host cloud has no value: 'nowhere' is undefined. Define what it is made of"
+        in line
+    )
+    defined = SECRET | {"vault_password": "hunter2"}
+    assert look_up("problems", "list_groups", defined, elsewhere, known={}, hosts=["cloud"]) == []
+
+
+def test_a_failed_look_up_of_a_secret_is_left_to_the_task_that_needs_it():
+    class Failing:
+        """As in hostvars."""
+
+        def __repr__(self):
+            raise UndefinedError("a captured exception") from AnsibleError("no vault answers hunter2")
+
+    raw = {**CLONE, "kafka_cluster": {"bootstrap_servers": ["a:1"], "sasl_password": Failing()}}
+    assert look_up("clusters", "group_clone", raw, sides=["cluster"]) == []
+
+
+def test_what_other_hosts_lack_does_not_matter_to_a_host_without_an_inventory_file():
+    templated = Templated({"hostvars": {"onprem": SECRET}, "groups": {"all": ["onprem"]}}, Templar(loader=DataLoader()))
+    assert inventory_directory(templated) == ""
 
 
 @pytest.mark.parametrize(

@@ -245,12 +245,7 @@ def test_without_a_group_of_clusters_all_hosts_are_looked_at():
         ),
         (
             HostCluster((), has_brokers=False),
-            [
-                (
-                    "has no bootstrap_servers. Give the brokers, such as bootstrap_servers: [broker1:9092]. If they come from "
-                    "another variable, it is not defined for the host that runs the tasks."
-                )
-            ],
+            ["has no bootstrap_servers. Give the brokers, such as bootstrap_servers: [broker1:9092]."],
         ),
         (
             HostCluster(None),
