@@ -24,7 +24,8 @@ from ansible.module_utils.common.validation import (
 
 from ..module_utils._model.addresses import HIDDEN
 from ..module_utils._model.connection import may_be_shown
-from ..module_utils._model.visible_text import visible_name
+from ..module_utils._model.reset_rules import LARGEST_OFFSET
+from ..module_utils._model.visible_text import shortened, visible_name
 
 Option = t.Mapping[str, t.Any]
 Lines = t.Iterator[str]
@@ -116,6 +117,8 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
             return
         if kind in ("int", "float") and value < 0:
             yield f"{place} is {given}. Give 0 or more."
+        elif kind in ("int", "float") and value > LARGEST_OFFSET:  # which no file or engine takes
+            yield f"{place} is {shortened(str(given), 25)}. Give {LARGEST_OFFSET} at most."
     elif isinstance(value, list | dict):
         yield f"{place} is {_shown(value, option, place)}. Give one text."
         return

@@ -512,6 +512,8 @@ def test_what_has_another_value_than_its_default_is_known():
         ({"stop_timeout": "inf"}, "group_migration_stop_timeout is inf. Give a number."),
         ({"verify_limit": math.inf}, "group_migration_verify_limit is inf. Give a whole number."),
         ({"idle_wait": 10**400}, "group_migration_idle_wait is 1000000"),
+        ({"verify_limit": "1e99"}, "group_migration_verify_limit is 1e99. Give 9223372036854775807 at most."),
+        ({"idle_wait": 1e99}, "group_migration_idle_wait is 1e+99. Give 9223372036854775807 at most."),
         ({"groups": 1.5}, "group_migration_groups is 1.5. Give a list of texts."),
         ({"groups": None}, "group_migration_groups has no value. Give a list, such as [], or leave it out."),
         ({"topic_map": None}, "group_migration_topic_map has no value. Give a list, such as [], or leave it out."),
