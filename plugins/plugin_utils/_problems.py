@@ -18,7 +18,7 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.common.validation import check_type_list
 
 from ..module_utils._model.faults import faults_of
-from ..module_utils._model.mapping import rule_from
+from ..module_utils._model.mapping import rule_from, topic_rule_from
 from ..module_utils._model.reset_rules import LARGEST_OFFSET, reset_rule_from
 from ..module_utils._model.selection import compiled, faults_of_names
 from ..module_utils._module.masking import options_of
@@ -206,7 +206,8 @@ def _senseless_list(name: str, value: t.Any, entries: t.Mapping[int, t.Any]) -> 
         yield from _refused(*(functools.partial(compiled, pattern, name, beside) for pattern in beside))
     for number, entry in entries.items():
         if name.endswith(("_topic_map", "_group_map", "_principal_map")):
-            yield from _refused(functools.partial(rule_from, f"{name}, entry {number}", entry))
+            rule = topic_rule_from if name.endswith("_topic_map") else rule_from
+            yield from _refused(functools.partial(rule, f"{name}, entry {number}", entry))
         if name.endswith("_resets"):  # but for the future, because the machine that the tasks run on has its own clock
             yield from _refused(functools.partial(reset_rule_from, f"{name}, entry {number}", entry, LARGEST_OFFSET))
 

@@ -11,8 +11,11 @@ import typing as t
 from .errors import InvalidInput
 from .faults import all_done, all_of, of_entries
 from .option_names import option_name
+from .records import LEGAL_TOPIC
 from .selection import check_patterns, compiled, matches
 from .visible_text import quoted
+
+_REFERENCE = re.compile(r"\\([0-9]+|g<\w+>)")  # of a template, to a group of its pattern
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -161,7 +164,20 @@ class Mapping:
 
 def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, ...]:
     """Build the rules of topic_map or group_map, or raise InvalidInput that names the rows."""
-    return of_entries(option, rows, rule_from)
+    return of_entries(option, rows, topic_rule_from if option == "topic_map" else rule_from)
+
+
+def topic_rule_from(place: str, row: dict[str, t.Any]) -> Rule:
+    """Build one rule of topic_map, or raise InvalidInput that also names what no topic can be called."""
+    rule = rule_from(place, row)
+    for to in (rule.to, *rule.more):
+        # What a pattern has found is a part of another topic's name.
+        if not LEGAL_TOPIC.fullmatch(to if rule.pattern is None else _REFERENCE.sub("x", to)):
+            raise InvalidInput(
+                f"{place}: {quoted(to)} is no name that a topic can have",
+                remedy="use 1 to 249 letters, digits, dots, dashes and underscores, and neither . nor .. alone",
+            )
+    return rule
 
 
 def rule_from(place: str, row: dict[str, t.Any]) -> Rule:

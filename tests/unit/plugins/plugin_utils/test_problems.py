@@ -664,6 +664,7 @@ def test_null_stays_right_where_it_is_no_value():
 
 def test_a_fault_of_one_entry_of_a_list_hides_none_of_the_others():
     rules = [{"pattern": "a"}, {"name": "b", "to": "c"}, {"pattern": "(", "to": "d"}, None, {"name": "e", "to": ""}]
+    rules.append({"name": "f", "to": "g/h"})
     wrong = given(group_migration_topic_map=rules, group_migration_group_patterns=["[", {"a": "b"}])
     assert [line.partition(". ")[0] for line in of_play(wrong, BOTH)] == [
         "group_migration_group_patterns, entry 2 is a dictionary",
@@ -675,6 +676,7 @@ def test_a_fault_of_one_entry_of_a_list_hides_none_of_the_others():
             "at position 0"
         ),
         "group_migration_topic_map, entry 5 has no new name",
+        "group_migration_topic_map, entry 6: 'g/h' is no name that a topic can have",
     ]
 
 

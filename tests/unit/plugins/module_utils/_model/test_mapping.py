@@ -113,11 +113,22 @@ def test_mirror_makers_default_policy_needs_an_alias():
         ({"pattern": "a", "to": r"\1"}, "topic_map, entry 2: .* does not fit the pattern 'a': invalid group reference"),
         ({"pattern": "(a)", "to": r"\g<n>"}, "topic_map, entry 2: .* does not fit the pattern"),
         ({"name": "a", "to": "x", "topics": ["["]}, "topic_map, entry 2, topics holds"),
+        (
+            {"name": "a", "to": "no such topic!"},
+            "entry 2: 'no such topic!' is no name that a topic can have. Use 1 to 249 ",
+        ),
+        ({"name": "a", "to": ".."}, "topic_map, entry 2: '..' is no name"),
+        ({"name": "a", "to": "x" * 250}, "topic_map, entry 2: 'x+' is no name"),
+        ({"pattern": "(.*)", "to": r"\g<1>/\1"}, "topic_map, entry 2: .* is no name"),
     ],
 )
 def test_a_rule_that_cannot_be_meant_is_refused(row, told):
     with pytest.raises(InvalidInput, match=told):
         rules_from("topic_map", [{"name": "fine", "to": "x"}, row])
+
+
+def test_a_group_may_have_a_name_that_no_topic_can_have():
+    assert mapping(group_map=[{"name": "a", "to": "no such topic!"}]).groups("a", "orders") == ("no such topic!",)
 
 
 def test_every_wrong_rule_is_told():
