@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 import re
+import typing as t
 import urllib.parse
 
 from .errors import InvalidInput
 
 HIDDEN = "***"
+# A broker: protocol, user information as masked() leaves it, host and port; each may be missing.
+_SERVER = re.compile(
+    r"([A-Za-z][\w+.-]*://)?(\*{3}@)?(\[[^]]*\]|[0-9A-Fa-f:]*::[0-9A-Fa-f:]*|[^][\s:;,=/@?]*)(:([0-9]+(?!\w))?)?"
+)
 
 
 def masked(address: str) -> str:
@@ -19,6 +24,13 @@ def masked(address: str) -> str:
     """
     address = re.sub(r"\A([A-Za-z][\w+.-]*://)?.*@", rf"\g<1>{HIDDEN}@", address, flags=re.DOTALL)
     return re.sub(r"[?#].*", f"?{HIDDEN}", address, flags=re.DOTALL)
+
+
+def masked_server(server: str) -> str:
+    """A broker's address for messages, without what follows host and port, which may be a secret as well."""
+    text = masked(server.strip())
+    known = t.cast("re.Match[str]", _SERVER.match(text))[0]  # it also matches nothing
+    return known if known == text else known + HIDDEN
 
 
 def check_url(url: str, option: str, cluster: str, credentials: str) -> None:

@@ -9,7 +9,7 @@ import difflib
 import re
 import typing as t
 
-from .addresses import check_url, masked
+from .addresses import check_url, masked_server
 from .client_config import checked_client_config
 from .errors import InvalidInput
 from .faults import faults_of, raise_any
@@ -178,15 +178,16 @@ def _of_servers(connection: Connection) -> _Faults:
         return
     for server in connection.bootstrap_servers:
         match = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]+)", server)
+        shown = masked_server(server)
         if "://" in server:
             yield (
-                f"bootstrap server {masked(server)!r} has a protocol in front",
+                f"bootstrap server {shown!r} has a protocol in front",
                 "give host:port, and the protocol as security_protocol",
             )
         elif match and not 0 < int(match[2]) < 65536:
-            yield f"bootstrap server {masked(server)!r} has a port that no broker has", "give one from 1 to 65535"
+            yield f"bootstrap server {shown!r} has a port that no broker has", "give one from 1 to 65535"
         elif not match:
-            what = f"bootstrap server {masked(server)!r} is not of the form host:port"
+            what = f"bootstrap server {shown!r} is not of the form host:port"
             yield what, "write it like broker1:9092 or [::1]:9092"
 
 

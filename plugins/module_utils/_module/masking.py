@@ -12,7 +12,7 @@ import re
 import typing as t
 import urllib.parse
 
-from .._model.addresses import HIDDEN, masked
+from .._model.addresses import HIDDEN, masked, masked_server
 from .._model.client_config import is_harmless
 from .._model.connection import may_be_shown
 from .._model.visible_text import visible
@@ -75,7 +75,8 @@ def _shown(name: str, value: _Json, option: t.Mapping[str, _Json] | None) -> _Js
     if name in _PROPERTIES:
         return _properties(value)
     if name in _ADDRESSES:
-        return [_address(address) for address in value] if isinstance(value, list) else _address(value)
+        mask = _servers if name == "bootstrap_servers" else masked
+        return [_address(address, mask) for address in value] if isinstance(value, list) else _address(value, mask)
     # A dictionary in place of a text is something else that the user has misplaced; so is a key in place of a certificate.
     is_misplaced = isinstance(value, dict) and option.get("type") != "dict"
     return HIDDEN if is_misplaced or (isinstance(value, str) and "PRIVATE KEY-----" in value) else value
@@ -90,8 +91,12 @@ def _properties(value: _Json) -> _Json:
     }
 
 
-def _address(value: _Json) -> str:
-    return masked(value) if isinstance(value, str) else HIDDEN
+def _address(value: _Json, mask: t.Callable[[str], str]) -> str:
+    return mask(value) if isinstance(value, str) else HIDDEN
+
+
+def _servers(text: str) -> str:
+    return ",".join(map(masked_server, text.split(",")))
 
 
 def _texts(value: _Json) -> t.Iterator[str]:

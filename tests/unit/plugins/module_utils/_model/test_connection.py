@@ -69,7 +69,7 @@ def test_no_secret_is_told():
         ({"bootstrap_servers": "b1:0"}, "'b1:0' has a port that no broker has. Give one from 1 to 65535"),
         ({"bootstrap_servers": "b1:990920"}, "'b1:990920' has a port that no broker has. Give one from 1 to 65535"),
         ({"bootstrap_servers": "b1:65536"}, "'b1:65536' has a port that no broker has"),
-        ({"bootstrap_servers": "b1:9092 b2:9092"}, "'b1:9092 b2:9092' is not"),
+        ({"bootstrap_servers": "b1:9092 b2:9092"}, "'b1:9092***' is not"),
         ({"bootstrap_servers": "::1:9092"}, "'::1:9092' is not"),
         ({"bootstrap_servers": "b1:9092,"}, "'' is not"),
         ({"bootstrap_servers": "SSL://b1:9092"}, "has a protocol in front"),
