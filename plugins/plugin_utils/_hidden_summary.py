@@ -13,14 +13,14 @@ from ansible.utils.display import Display
 display = Display()
 
 
-def show_hidden(task: str, host: str, result: t.Mapping[str, t.Any]) -> None:
+def show_hidden(task: str, host: str, result: t.Mapping[str, t.Any], *, dry_run: bool) -> None:
     """Display the summary and the notes of a result on standard error.
 
-    task: its name. A task that has failed shows itself.
+    task: its name. dry_run: whether it changes nothing. A task that has failed shows itself.
     """
     lines = [*result.get("summary", ()), *result.get("notes", ())]
     if lines and not result.get("failed") and _hides_what_has_not_changed():
-        for line in (f"{task}, {result['seconds']:.1f} s:", *lines):
+        for line in (f"{task}{' (dry run)' if dry_run else ''}, {result['seconds']:.1f} s:", *lines):
             # Standard output may be a file that a callback writes.
             display.display(f"[{host}] {line}", stderr=True)
 

@@ -77,7 +77,8 @@ class OptionNamesActionModule(UnpackedActionModule):
             result["seconds"] = round(time.monotonic() - begin, 1)
             # The result of a task that looks ahead never counts as changed.
             if is_ours and self._shows_hidden and not self._task.no_log and False not in self._task.changed_when:
-                show_hidden(self._task.name, str(variables.get("inventory_hostname")), result)
+                host = str(variables.get("inventory_hostname"))
+                show_hidden(self._task.name, host, result, dry_run=bool(self._task.check_mode))
         return result
 
     def _explained(self, message: str, task_vars: t.Mapping[str, t.Any]) -> str:

@@ -16,8 +16,8 @@ def default(request, monkeypatch):
     assert callback_loader.get("default")  # as ansible-playbook does
 
 
-def shown(capsys, result):
-    show_hidden("Set the groups", "cloud", result)
+def shown(capsys, result, *, dry_run=False):
+    show_hidden("Set the groups", "cloud", result, dry_run=dry_run)
     output = capsys.readouterr()
     assert not output.out
     return output.err.splitlines()
@@ -36,6 +36,12 @@ def shown(capsys, result):
 def test_what_is_hidden_is_shown(monkeypatch, capsys, setting, result, lines):
     monkeypatch.setenv("ANSIBLE_DISPLAY_OK_HOSTS", setting)
     assert shown(capsys, result) == lines
+
+
+@pytest.mark.usefixtures("default")
+def test_a_dry_run_says_that_it_is_one(monkeypatch, capsys):
+    monkeypatch.setenv("ANSIBLE_DISPLAY_OK_HOSTS", "false")
+    assert shown(capsys, RESULT, dry_run=True)[0] == "[cloud] Set the groups (dry run), 2.0 s:"
 
 
 def test_a_callback_without_this_option_shows_everything(monkeypatch, capsys):
