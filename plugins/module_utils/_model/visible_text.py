@@ -12,6 +12,7 @@ import unicodedata
 # Control characters, characters that no eye sees, those that turn the direction of a text around, and blanks of other widths.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _APART = re.compile(r"[ ,'\"]")  # what is beside and between the names of a list
+_WIDEST = 60  # columns of a terminal that a cell of a table moves the cells of other rows at most
 _OVER = frozenset({"Mn", "Me"})  # drawn over the character before
 
 
@@ -65,9 +66,12 @@ def shown_width(text: str) -> int:
 
 
 def table(head: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], numbers: t.Container[str] = ()) -> list[str]:
-    """A header and a line for each row, in columns. numbers: the heads of those whose cells end at the right."""
+    """A header and a line for each row, in columns. numbers: the heads of those whose cells end at the right.
+
+    A cell that is wider than any column may be moves the rest of its own row alone.
+    """
     lines = [head, *rows]
-    widths = [max(map(shown_width, column)) for column in zip(*lines, strict=True)]
+    widths = [min(max(map(shown_width, column)), _WIDEST) for column in zip(*lines, strict=True)]
     return ["  ".join(map(_aligned, line, widths, (name in numbers for name in head))).rstrip() for line in lines]
 
 

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_t
     quoted,
     quoted_list,
     shortened,
+    table,
     visible,
     visible_name,
 )
@@ -107,3 +108,8 @@ def test_names_in_a_list_can_be_told_apart():
     names = ["a", "b, c", "night owl", "Zoe's"]
     assert names_text(names) == "a, 'b, c', 'night owl', \"Zoe's\""
     assert first_names(names, 2) == "a, 'b, c' and 2 more"
+
+
+def test_a_very_long_name_moves_the_cells_of_its_own_row_alone():
+    lines = table(("group", "lag"), [("a", "1"), ("b" * 403, "2")], {"lag"})
+    assert lines == ["group" + " " * 57 + "lag", "a" + " " * 63 + "1", "b" * 403 + "    2"]
