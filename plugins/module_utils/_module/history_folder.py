@@ -48,7 +48,7 @@ def keep_files(
         for file_name in names
         if (content := files.read_bytes(os.path.join(directory, file_name))) is not None
     }
-    name = history.folder_name(now, phase, present, failed=failed and not _has_written(above, present, contents))
+    name = history.folder_name(now, phase, present, failed=failed and not has_new_receipt(directory))
     if not contents:
         return Kept(None)
     contents[history.RUN] = run.encode()
@@ -79,15 +79,17 @@ def _present(above: str) -> list[str]:
             return []
 
 
-def _has_written(above: str, present: t.Iterable[str], contents: t.Mapping[str, bytes]) -> bool:
+def has_new_receipt(directory: str) -> bool:
     """Whether a receipt is another one than in the newest folder that has it: every first write comes after its receipt.
 
     A receipt that no run has kept yet is another one, too.
     """
-    folders = history.newest_first(present)
-    for file_name in contents.keys() & set(history.RECEIPTS):
+    above = os.path.join(directory, history.DIRECTORY)
+    folders = history.newest_first(_present(above))
+    for file_name in history.RECEIPTS:
+        content = files.read_bytes(os.path.join(directory, file_name))
         kept = (files.read_bytes(os.path.join(above, folder, file_name)) for folder in folders)
-        if next((content for content in kept if content is not None), None) != contents[file_name]:
+        if content is not None and next((other for other in kept if other is not None), None) != content:
             return True
     return False
 

@@ -23,7 +23,7 @@ from .._model.errors import NOTHING_WRITTEN, InvalidInput, Locked, MigrationErro
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from . import files
-from .history_folder import Kept, keep_files
+from .history_folder import Kept, has_new_receipt, keep_files
 from .migration_directory import is_in_doubt
 from .report_writing import write_report
 from .run_begin import SCRATCH, lease_of_run
@@ -71,10 +71,11 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
                     if params["keep"]:
                         missing = "Warning: this run is missing from the history, and otherwise ends as usual"
                         with _telling(said, missing, f" To keep no history, set {option_name('keep')} to 0."):
-                            # By its folder, the status knows that what an earlier run has failed to read back is as planned.
                             is_round = outcome.phase in history.ROUND_PHASES
+                            # By its folder, the status knows that what an earlier run has failed to read back is as planned.
                             settles = not is_round and made().has_read_back and is_in_doubt(folder)
-                            if settles or outcome.is_worth_keeping:
+                            # One that was killed after its writes has kept nothing, and this one may find nothing to do.
+                            if settles or outcome.is_worth_keeping or (not is_round and has_new_receipt(folder)):
                                 kept = keep_files(
                                     folder,
                                     history.FILES + (history.REPORT_FILES if report["html"] else ()),

@@ -205,15 +205,27 @@ def test_a_run_that_has_written_before_it_failed_is_one_of_the_others(keep, home
 
 
 @pytest.mark.parametrize("later", [{}, {"start": {"failed": True, "msg": "no", "failure": {}, "seconds": 1.0}}])
-def test_the_first_run_that_reads_back_what_an_earlier_one_could_not_is_kept_as_one_of_the_others(keep, later):
+def test_the_first_run_that_reads_back_what_an_earlier_one_could_not_is_kept_as_one_of_the_others(keep, home, later):
     good = {"commit": {"seconds": 1.0}, "read back": {"seconds": 1.0}}
     bad = {**NEWS, "read back": {"failed": True, "msg": "no", "failure": {}, "seconds": 1.0}}
+    keep()
     assert keep("apply", results=good)["folder"] is None
+    (home / "receipt.json").write_text("of the run that fails")
     assert keep("apply", results=bad)["folder"].endswith("Z-apply")
     assert keep("plan", results={"plan": {"changed": True}})["folder"].endswith("Z-plan")
     assert keep("sync", results=good)["folder"] is None
     assert keep("apply", results=good | later)["folder"].endswith("Z-apply")
     assert keep("apply", results=good)["folder"] is None
+
+
+def test_a_run_that_changes_nothing_is_kept_if_one_that_was_killed_before_it_has_written(keep, home):
+    unchanged = {"commit": {"changed": False}}
+    keep()
+    assert keep(results=unchanged)["folder"] is None
+    (home / "receipt.json").write_text("of a run that was killed")
+    assert keep("sync", results=unchanged)["folder"] is None
+    assert (Path(keep(results=unchanged)["folder"]) / "receipt.json").read_text() == "of a run that was killed"
+    assert keep(results=unchanged)["folder"] is None
 
 
 def test_the_files_of_every_role_are_kept(keep, home):
