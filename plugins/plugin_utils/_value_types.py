@@ -50,6 +50,7 @@ _WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
 
 # A list as YAML or JSON write it, and no pattern such as [Pp]ay.*[0-9], whose first bracket closes before the end.
 _LIST = re.compile(r"""\s*\[(\s*["'{].*|([^][]|\[[^][]*\])*)\]\s*""", re.DOTALL)
+_BROKEN = re.compile(r"""\s*\[\s*["'{]""")  # if it is no such list
 # A pattern may be a single character class, too, such as [a-z].
 _CLASS = re.compile(r"""\s*\[[^][,.*"'{]+\]\s*""")
 _EMPTY = {"list": "list, such as []", "dict": "dictionary, such as {}"}
@@ -104,6 +105,14 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
         braces = f"-e '{{\"{place}\": {value.strip() if is_quoted else json.dumps(entries)}}}'"
         also = ", or put the pattern in a list" if may_be_pattern else ""
         yield f"{place} is a text, which -e NAME=VALUE makes of a list. Give it in braces: {braces}{also}."
+        return
+    if (
+        kind == "list"
+        and isinstance(value, str)
+        and _BROKEN.match(value)
+        and not place.endswith(("patterns", "repartitioned"))
+    ):
+        yield f"{place} begins like a list in JSON, and is none. Correct its brackets, quotes and commas."
         return
     if kind in _WANTED:
         takes, give = _WANTED[kind]

@@ -508,6 +508,7 @@ def test_what_has_another_value_than_its_default_is_known():
     ("value", "told"),
     [
         ({"verify_limit": "yes"}, "group_migration_verify_limit is yes. Give a whole number."),
+        ({"groups": '["nc-a"'}, "group_migration_groups begins like a list in JSON, and is none. Correct its brackets"),
         ({"idle_wait": "nan"}, "group_migration_idle_wait is nan. Give a number."),
         ({"stop_timeout": "inf"}, "group_migration_stop_timeout is inf. Give a number."),
         ({"verify_limit": math.inf}, "group_migration_verify_limit is inf. Give a whole number."),
