@@ -134,8 +134,10 @@ def everything_and_a_part(given: Given) -> Lines:
 
 
 def replaced_backup(given: Given) -> Lines:
-    """A backup that is the file of the snapshot. The module sees it in no dry run, which writes a copy."""
-    if given.get("phase") == "rollback" or not (backup := beside_inventory(given.get("backup"), given.variables)):
+    """A backup that is the file of the snapshot. The module sees it in no dry run, which writes a copy as `apply` does."""
+    if given.get("phase") in ("rollback", "apply") or not (
+        backup := beside_inventory(given.get("backup"), given.variables)
+    ):
         return
     snapshot = os.path.join(beside_inventory(given.get("directory"), given.variables), "snapshot.json")
     if os.path.realpath(backup) == os.path.realpath(snapshot):

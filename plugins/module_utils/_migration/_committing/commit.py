@@ -16,6 +16,7 @@ from ..._model.group_state import commits_of
 from ..._model.idle import NOT_LOOKED, EarlierLook
 from ..._model.left_out import left_out as not_done
 from ..._model.notes import Note, NoteKind
+from ..._model.option_names import at_destination, is_in_one_cluster
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Pending, Receipt, ReceiptEntry
@@ -136,10 +137,11 @@ def _set_anew(keys: t.Iterable[Key], receipt: Receipt | None, known: Receipt) ->
     gone = receipt.by_key.keys() - known.by_key.keys() if receipt else set()
     topics = sorted({partition.topic for group, partition in keys if (group, partition) in gone})
     text = (
-        f"These topics were deleted and created again at the destination since their groups were set: {names_text(topics)}. "
-        "The groups are set again by what they have consumed at the source. What they have consumed at the destination since "
-        "is repeated if the new topics hold it."
+        f"These topics were deleted and created again{at_destination()} since their groups were set: {names_text(topics)}. "
+        "The groups are set again, as the plan says."
     )
+    if not is_in_one_cluster():
+        text += " What they have consumed at the destination since is repeated if the new topics hold it."
     return [Note(NoteKind.TOPIC_RECREATED, text)] if topics else []
 
 

@@ -38,7 +38,11 @@ def inventory(*, in_group=True, elsewhere=(), **clusters):
     groups = {"all": ["localhost", *clusters]}
     if in_group:
         groups["kafka_clusters"] = list(clusters)
-    return Inventory(groups, clusters.get, lambda host, _name: "set" if host in elsewhere else None)
+
+    def value_of(host, name):
+        return clusters.get(host) if name == "kafka_cluster" else "set" if host in elsewhere else None
+
+    return Inventory(groups, clusters.get, value_of)
 
 
 BOTH = inventory(onprem=GOOD, cloud=GOOD)
@@ -319,6 +323,31 @@ def test_a_fault_of_one_key_of_a_cluster_hides_none_of_its_others_and_none_of_an
     assert "Did you mean sasl_password?" in lines[1] and "There are:" not in lines[1]
     assert "There are: bootstrap_servers, " in lines[2]
     assert "Did you mean SASL_SSL?" in lines[3]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "variables", "is_told"),
+    [
+        ("group_migration", {}, True),
+        ("group_migration", {"phase": "rollback"}, False),
+        ("backlog_migration", {"phase": "remove"}, False),
+        ("mirror_maker_group_sync", {"source_lost": True}, False),
+        ("group_migration", {"phase": "rollback", "source": "cloud"}, True),  # inside one cluster
+    ],
+)
+def test_the_login_of_a_source_that_is_not_asked_may_be_gone(prefix, variables, is_told):
+    gone = HostCluster(("bootstrap_servers",), undefined={"kafka_cluster.sasl_password": "'vault' is undefined"})
+    hosts = inventory(onprem=gone, cloud=gone if variables.get("source") else GOOD)
+    both = {"source": "onprem", "destination": "cloud", **variables}
+    its = given(prefix, **{f"{prefix}_{name}": value for name, value in both.items()})
+    lines = [line for line in of_clusters(its, hosts, SIDES) if "sasl_password" in line]
+    assert bool(lines) is is_told
+
+
+def test_for_a_host_that_is_not_there_no_login_of_others_is_worked_out():
+    hosts = Inventory({"all": ["cloud"]}, pytest.fail, lambda _host, _name: {})
+    (line,) = of_play(given(), hosts, hosts=["clod"])
+    assert "Did you mean cloud?" in line
 
 
 def test_a_side_of_a_wrong_type_does_not_hide_what_is_wrong_with_the_other():
