@@ -53,7 +53,8 @@ def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) ->
     yield from unnamed(given, inventory, sides)
     hosts = [host for host in map(given.get, sides) if host and isinstance(host, str)]
     yield from unknown_hosts(inventory, hosts)
-    yield from wrong_clusters(given, inventory, hosts)
+    # What has no value is told by the play that follows: it knows which cluster it asks.
+    yield from wrong_clusters(inventory, hosts)
 
 
 def of_play(
@@ -68,7 +69,8 @@ def of_play(
     yield from misspelt(given, facts)
     yield from not_taken(given, given.options)
     yield from unknown_hosts(inventory, hosts)
-    yield from wrong_clusters(given, inventory, hosts)
+    yield from without_value(given, inventory, hosts)
+    yield from wrong_clusters(inventory, hosts)
     yield from homeless(given, places)
 
 
@@ -266,21 +268,27 @@ def unknown_hosts(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
         )
 
 
-def wrong_clusters(given: Given, inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
-    """What is wrong with the variables kafka_cluster of these hosts, as far as they have one and are asked."""
+def without_value(given: Given, inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
+    """What has no value in the variables kafka_cluster of these hosts, as far as they are asked."""
     source, is_asked = given.get("source"), given.get("phase") not in ("rollback", "remove")
     for host in dict.fromkeys(hosts):
         # A source that may be lost is not asked, and its login may be gone, too.
         if host == source != given.get("destination") and (not is_asked or given.flag("source_lost")):
             continue
         cluster = inventory.cluster_of(host) if host in inventory.groups["all"] else None
-        if cluster is None:
-            continue
-        for place, why in cluster.undefined.items():
+        for place, why in cluster.undefined.items() if cluster else ():
             yield (
                 f"{place} of host {host} has no value: {why.rstrip('.')}. Define what it is made of for this host, such as in "
                 "a file of group_vars/all beside the inventory."
             )
+
+
+def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
+    """What is wrong with the variables kafka_cluster of these hosts, as far as they have one."""
+    for host in dict.fromkeys(hosts):
+        cluster = inventory.cluster_of(host) if host in inventory.groups["all"] else None
+        if cluster is None:
+            continue
         if cluster.keys is None:
             yield f"kafka_cluster of host {host} is not a dictionary. Give one, such as {_EXAMPLE}."
         else:

@@ -119,14 +119,12 @@ class Undefined:
 
 
 def test_each_key_of_a_cluster_without_a_value_is_told():
-    cluster = {
-        "bootstrap_servers": [Undefined()],
-        "sasl_username": Undefined(),
-        "request_timeout": "soon",
-        "sasl_password": Undefined(),
-    }
-    raw = {**CLONE, "kafka_cluster": cluster}
-    lines = look_up("clusters", "group_clone", raw, sides=["cluster"])
+    def cluster(nowhere):
+        secrets = {"sasl_username": nowhere, "request_timeout": "soon", "sasl_password": nowhere}
+        return {"kafka_cluster": {"bootstrap_servers": [nowhere], **secrets}}
+
+    raw = {**CLONE, **cluster(trust_as_template("{{ nowhere }}"))}
+    lines = look_up("problems", "group_clone", raw, cluster(Undefined()), hosts=["cloud"])
     assert [line.partition(". ")[0] for line in lines] == [
         "kafka_cluster.bootstrap_servers of host cloud has no value: 'nowhere' is undefined",
         "kafka_cluster.sasl_username of host cloud has no value: 'nowhere' is undefined",
