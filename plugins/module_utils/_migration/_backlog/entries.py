@@ -85,8 +85,10 @@ class CopiedTopics(t.NamedTuple):
 
     needed: the offset from which on some group may need the records of a partition. Of topics that have their settings back,
     and so lose records by their retention, only groups that have everything ahead count. Groups that were set and whose commit
-    has vanished do not count: nobody knows what they have consumed, and the commit step asks the user (on_rewind).
-    unsure: the group-partitions that stand after what was copied, although nobody knows whether they have consumed it.
+    has vanished do not count: nobody knows what they have consumed, and the commit step asks the user (on_rewind). Nor is
+    everything ahead of them on a topic that has its settings back: every group was past it then, or the user wanted it.
+    unsure: the group-partitions that stand after what was copied, or whose commit has vanished, and of which nobody knows
+    whether they have consumed it.
     """
 
     past: set[str]
@@ -118,15 +120,15 @@ def standing_of_groups(
         may_have_consumed = line is None and commit is not None and commit.offset >= end and reading.had_members
         is_unset = receipt is not None and not was_set and not may_have_consumed
         has_all_ahead = commit is None or commit.offset < start or is_unset
-        if has_all_ahead:
+        has_vanished = commit is None and line is not None and line.is_confirmed
+        if has_all_ahead and not (has_vanished and topic in restored):
             ahead.add(topic)
         if commit is None or commit.offset < end or not is_accounted:
             waiting.add(topic)
-            has_vanished = commit is None and line is not None and line.is_confirmed
             if not has_vanished and (has_all_ahead or topic not in restored):
                 first = start if commit is None or has_all_ahead or commit.offset >= end else commit.offset
                 needed[entry.partition] = min(first, needed.get(entry.partition, first))
-            if commit is not None and commit.offset >= end and not is_unset:
+            if has_vanished or (commit is not None and commit.offset >= end and not is_unset):
                 unsure.append(entry)
     return CopiedTopics({topic.name for topic in backlog.topics} - waiting, ahead, needed, unsure)
 
@@ -184,7 +186,8 @@ def unsure_notes(unsure: t.Collection[PlanEntry]) -> list[Note]:
         "Settings stay suspended, because nobody knows whether these groups have consumed what was copied: "
         f"{first_of([f'{entry.group} ({entry.partition})' for entry in unsure])}. "
         "They have committed offsets after it, but no receipt says that they were set before it, or no consumer has joined "
-        f"them since. If they have consumed it, set {option_name('restore_retention')}."
+        "them since; or they were set, and have no committed offset any more. "
+        f"If they have consumed it, set {option_name('restore_retention')}."
     )
     return [Note(NoteKind.SETTINGS_SUSPENDED, text)] if unsure else []
 

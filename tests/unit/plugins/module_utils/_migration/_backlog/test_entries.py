@@ -158,7 +158,7 @@ def standing(monkeypatch):
         (41_877, "set", True, True, False, False),  # producers have written there since
         (139, "set", True, False, False, False),
         (99, "set", True, False, True, False),
-        (None, "set", True, False, True, False),
+        (None, "set", True, False, True, True),  # expired, perhaps after it had consumed everything
         # A script has once committed this on an empty topic, and the group is still to be set.
         (41_877, None, True, False, False, True),
         (140, "another partition", True, True, False, False),  # the group had its offset on this one before
@@ -237,6 +237,13 @@ def test_what_a_group_still_needs(standing, committed, written, joined, kept, re
         topics = (BacklogTopic("new", "orders", restored=is_restored),)
         found, _are_set = standing(committed, written, joined, dataclasses.replace(COPIED, topics=topics))
         assert found.needed == ({} if first is None else {THERE: first})
+
+
+@pytest.mark.parametrize("written, is_ahead", [("set", False), ("rolled back", True), (None, True)])
+def test_an_expired_commit_does_not_suspend_settings_again(standing, written, is_ahead):
+    topics = (BacklogTopic("new", "orders", restored=True),)
+    found, _are_set = standing(None, written, known=dataclasses.replace(COPIED, topics=topics))
+    assert (found.past, found.ahead) == (set(), {"new"} if is_ahead else set())
 
 
 @pytest.mark.parametrize(
