@@ -24,6 +24,7 @@ from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpiring
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
+from ..._model.verdicts import CertificateName
 from .. import quiet, renewal
 from . import conflicts, entry_decision, writing
 from .conflicts import Target, Writes
@@ -111,7 +112,9 @@ def decide_commit(
     renewed, warned = _renewed(entries, known, found, planned, options)
     again = {key: target for key, target in current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
-    _check_bounds(destination, {key: target for key, target in planned.set.items() if key not in absent}, topics)
+    within = {key: target for key, target in planned.set.items() if key not in absent}
+    copied = {entry.key for entry in entries if entry.evidence.certificate == CertificateName.OWN_COPY}
+    _check_bounds(destination, within, topics, copied & _given(entries, known))
     check_targets(destination, {**again, **planned.set})
     granted = {key: target for key, target in {**again, **planned.set}.items() if key not in absent}
     writing.check_write_acls(destination, granted, "the renewal" if renewed else "the commit", renewed)
@@ -213,19 +216,24 @@ def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
     return [Note(NoteKind.MOVED_BACK, text)]
 
 
-def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target], topics: Traits) -> None:
-    """A broker takes any offset; a consumer outside the log falls back to its reset policy, and loses or repeats."""
+def _check_bounds(
+    destination: Connection, targets: t.Mapping[Key, Target], topics: Traits, set_by_copy: t.Container[Key]
+) -> None:
+    """A broker takes any offset; a consumer outside the log falls back to its reset policy, and loses or repeats.
+
+    set_by_copy: what an earlier run has set as the plan of a backlog's copy says, which is the same whenever it is made.
+    """
     partitions = {partition for _group, partition in targets}
     known = {at: noted for at in partitions if (noted := topics.log_of(at)) is not None}
     known |= positions.log_ranges(destination, partitions - known.keys())
     raise_any(
-        _outside(key, target.offset, log, str(destination))
+        _outside(key, target.offset, log, str(destination), key in set_by_copy)
         for key, target in sorted(targets.items())
         if target is not None and not (log := known[key[1]]).start <= target.offset <= log.end
     )
 
 
-def _outside(key: Key, offset: int, log: LogRange, cluster: str) -> Refused:
+def _outside(key: Key, offset: int, log: LogRange, cluster: str, is_set_by_copy: bool) -> Refused:
     """The refusal of an offset outside its log."""
     what = f"offset {offset} is not between the log's start {log.start} and its end {log.end}"
     why = "the plan was edited, or the topic was truncated or created again since it was made"
@@ -233,9 +241,15 @@ def _outside(key: Key, offset: int, log: LogRange, cluster: str) -> Refused:
     if offset < log.start:
         lost = counted(log.start - offset, "record")
         why = f"up to {lost} from this offset on were deleted since the plan was made"
-        # Of records that the source has lost as well, on_expired decides, as it did for this plan.
-        absent = ": what the source still has of them is absent then, and"
-        remedy += ways(("on_absent", f"{absent} {option_name('on_absent')} decides about it"))
+        if is_set_by_copy:
+            remedy = (
+                f"set {option_name('on_rewind')} to keep to leave such group-partitions alone, and then reset the group to the "
+                "start of the log (kafka-consumer-groups --reset-offsets --to-earliest)"
+            )
+        else:
+            # Of records that the source has lost as well, on_expired decides, as it did for this plan.
+            absent = ": what the source still has of them is absent then, and"
+            remedy += ways(("on_absent", f"{absent} {option_name('on_absent')} decides about it"))
     return conflicts.entry_refusal(key, what, cluster, remedy, FailureKind.PLAN_OUTDATED, why)
 
 

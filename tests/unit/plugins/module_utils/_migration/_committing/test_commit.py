@@ -1097,6 +1097,24 @@ def test_how_much_was_deleted_after_an_offset_since_the_plan_was_made_is_told_fo
     assert cluster.done == []
 
 
+def test_no_new_plan_is_asked_for_where_retention_has_deleted_what_was_copied_for_an_expired_commit(cluster):
+    """A copy has one plan, with the same offsets whenever it is made."""
+    copied = Evidence(certificate=CertificateName.OWN_COPY)
+    plan = only(entry("shipping", P0, 40, None, evidence=copied))
+    commit(plan, None, CLOUD, NOW, cluster.save)
+    cluster.identities.traits["cloud-id"] = Traits(("a:1",), {"orders": "x"}, {"orders": (LogRange(45, 99),)})
+    del cluster.groups["shipping"]
+    with pytest.raises(Refused, match="up to 5 records .* deleted.*Set on_rewind to keep .* --to-earliest") as refused:
+        commit(plan, cluster.saved, CLOUD, REWIND, cluster.save)
+    assert "lan again" not in str(refused.value)
+    commit(plan, cluster.saved, CLOUD, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
+    assert "shipping" not in cluster.groups
+    with pytest.raises(
+        Refused, match="Plan again"
+    ):  # it was never set: the next run of the copy says how to begin anew
+        commit(plan, None, CLOUD, NOW, cluster.save)
+
+
 def test_a_dry_run_asks_for_no_acl_on_a_topic_that_a_promotion_has_yet_to_make(cluster, monkeypatch):
     cluster.rights = {"DELETE"}
     plan = only(entry("shipping", P0, 40, None, predicted=True))
