@@ -68,7 +68,8 @@ def give_back() -> str:
     """What lets a copy of a backlog go on whose groups have moved at the source: it holds for no other committed offsets."""
     return (
         "give these groups what they had when the copy was planned, by the playbook restore_offsets with group_clone_backup: "
-        "snapshot.json of the copy's directory, and group_clone_on_rewind: rewind (what they have consumed since is repeated)"
+        "snapshot.json of the copy's directory, and group_clone_on_rewind: rewind (what they have consumed since is "
+        "repeated), and remove what they have committed on other partitions since (kafka-consumer-groups --delete-offsets)"
     )
 
 

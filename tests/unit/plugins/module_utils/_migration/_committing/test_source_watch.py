@@ -155,6 +155,7 @@ def test_a_copy_whose_group_has_moved_goes_on_only_with_what_it_was_planned_for(
     with pytest.raises(GroupBusy, match="then give these groups what they had .*restore_offsets.*run again") as refused:
         before(watch, ALL)
     assert "on_active_source" not in str(refused.value)
+    assert "on other partitions since (kafka-consumer-groups --delete-offsets), and run again" in str(refused.value)
     with pytest.raises(GroupBusy, match="then either start those at the destination all the same, or roll back"):
         watch.after(ALL.set)
 
