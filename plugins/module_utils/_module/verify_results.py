@@ -72,6 +72,9 @@ def _remedy(problems: list[Problem], scope: str | None) -> str:
             "where it is committed, keep consumers stopped, and roll back with the receipt"
         ),
     }
+    if any(problem.kind is ProblemKind.COPY_DIFFERS for problem in problems):
+        nothing = "This run commits nothing" if scope == "to_commit" else "Set no group of this copy"
+        return f"{nothing}. Where groups of this copy are set already, stop their consumers and roll them back"
     is_late = all(problem.kind is ProblemKind.ABSENT for problem in problems)
     remedy = f"The offsets are not the cause. {absent}" if is_late else remedies[scope]
     others = ways(("on_blocked", f". To go on with the other groups, set {option_name('on_blocked')} to skip_group"))

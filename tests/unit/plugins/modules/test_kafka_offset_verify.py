@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Problem, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.verify_results import verify_result
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.verify_results import failure, verify_result
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
 from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
@@ -131,6 +131,17 @@ def test_what_the_replication_tool_left_out_is_no_fault_of_the_offset(verify):
     assert "The offsets are not the cause." in said and "set on_absent to warn" in said
     said = verify([SKIPPED, absent])["msg"]
     assert said.startswith("2 problems of 2 kinds: skipped 1, absent 1. The most serious: ") and "the cause" not in said
+
+
+@pytest.mark.parametrize(
+    ("scope", "told"), [("to_commit", "This run commits nothing."), ("plan", "Set no group of this copy.")]
+)
+def test_a_copy_that_differs_is_not_planned_again(scope, told):
+    """Its plan would be the same."""
+    differs = Problem(ProblemKind.COPY_DIFFERS, "", (), (), None, "3 records are missing")
+    said = failure([SKIPPED, differs], scope)
+    assert f"{told} Where groups of this copy are set already, stop their consumers and roll them back." in said
+    assert "lan again" not in said and "skip_group" not in said
 
 
 def test_a_problem_is_only_reported_where_the_user_says_so(verify):
