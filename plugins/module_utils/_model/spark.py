@@ -35,8 +35,10 @@ _PARAMETERS = re.compile(r"(;[^\s;=/?#]+=[^\s;=/?#]*)*")
 _LOGIN = re.compile(r"(?<![a-z0-9+.-])(?!(abfs|wasb)s?://[^/:@]*@)[a-z][a-z0-9+.-]*://[^/\s,?#]*@", re.IGNORECASE)
 # JDBC's addresses hold them otherwise: Oracle's before @, others as parameters.
 _ORACLE_LOGIN = re.compile(r"\boracle:\w+:[^\s/@]+/[^\s@]*@", re.IGNORECASE)
-_PARAMETER_NAME = re.compile(r"[?&;,(]([^\s=?&;,()]+)=")
-_SIGNATURES = "sig", "signature"  # of addresses that open a file to whoever has them
+_ADDRESS = re.compile(r"://|\bjdbc:", re.IGNORECASE)
+_PARAMETER_NAME = re.compile(r"[?&;,(:/]\s*([^\s=?&;,():/]+)\s*=")
+_PARAMETER_OF_TEXT = re.compile(r"[?&;]\s*([^\s=?&;,():/]+)\s*=")  # the others begin what a pattern or a list has, too
+_SIGNATURES = "sig", "signature"  # how names of parameters end that open a file to whoever has the address
 _LISTED = "Spark's properties are visible in the list of processes"
 _FROM_FILE = "put {} into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names"
 _MEMORY = re.compile(r"[1-9]\d*[mMgG]")
@@ -147,8 +149,8 @@ def _checked(key: t.Any, value: t.Any) -> tuple[str, str]:
     if is_secret(name):
         raise InvalidInput(f"{place} holds {name}, and {_LISTED}", remedy=_FROM_FILE.format("it"))
     text = property_text(place, name, value, option=OPTIONS.get(name), is_owned=name in OWNED)
-    parameters = _PARAMETER_NAME.findall(text)
-    has_secret = any(is_secret(each) or each in _SIGNATURES for each in parameters)
+    parameters = (_PARAMETER_NAME if _ADDRESS.search(text) else _PARAMETER_OF_TEXT).findall(text)
+    has_secret = any(is_secret(each) or each.lower().endswith(_SIGNATURES) for each in parameters)
     if has_secret or _LOGIN.search(text) or _ORACLE_LOGIN.search(text):
         raise InvalidInput(
             f"{name} in {place} has an address with user information or a secret, and {_LISTED}",

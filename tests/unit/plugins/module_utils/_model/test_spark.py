@@ -176,6 +176,13 @@ def test_where_a_secret_lies_is_none(name):
         {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:sqlserver://h;user=hive;Password=s3cret"}},
         {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:mysql://(host=h,user=hive,password=s3cret)/m"}},
         {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:oracle:thin:hive/s3cret@//h:1521/x"}},
+        {"conf": {"spark.jars": "https://repo.example.com/b.jar?Expires=1&Signature=s3cret"}},
+        {"conf": {"spark.jars": "https://repo.example.com/b.jar?SIG=s3cret"}},
+        {"conf": {"spark.jars": "https://repo.example.com/b.jar?X-Amz-Signature=s3cret"}},
+        {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:sqlserver://h;user=a; password = s3cret"}},
+        {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:db2://h:1/x:user=a;password=s3cret;"}},
+        {"conf": {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:db2://h:1/x:password=s3cret;"}},
+        {"conf": {"spark.executorEnv.STORE": "Server=tcp:h,1433;Database=x;Password=s3cret"}},
         {"master": "k8s://https://a:6443?token=s3cret"},
     ],
 )
@@ -193,7 +200,8 @@ def test_addresses_without_secrets_are_taken():
     conf = {
         "spark.hadoop.javax.jdo.option.ConnectionURL": jdbc,
         "spark.hadoop.other.option.ConnectionURL": "jdbc:oracle:thin:@//host:1521/metastore",
-        "spark.driver.extraJavaOptions": "-Dx=a/b@c",
+        "spark.driver.extraJavaOptions": "-Dx=a/b@c -Dlog=%d{x},tokenLength=3",
+        "spark.sql.redaction.string.regex": r"(?i)(password=|token=)\S+",
         "spark.eventLog.dir": "abfss://box@account.dfs.core.windows.net/x",
     }
     made = spark_options_from({"archives": archives, "conf": conf})
