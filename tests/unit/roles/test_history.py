@@ -115,12 +115,20 @@ COMMITTED = {"plan": {"changed": False}, "commit": {"changed": True}}
         (COMMITTED, [], 1),
         (COMMITTED, ["--check"], 0),
         ({"plan": FAILED}, [], 1),
-        ({"plan": {"changed": False}, "commit": {}}, [], 0),
     ],
 )
 def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, controller, results, words, kept):
     assert done(end(**results, words=words)).changed == 0
     assert len(controller.history()) == kept
+
+
+def test_a_run_that_changes_nothing_keeps_a_receipt_that_none_has_kept_and_nothing_else(end, controller, home):
+    for _again in range(2):
+        done(end(plan={"changed": False}, commit={}))
+        assert len(controller.history()) == 1
+    (home / "receipt.json").write_text("that of a run that was killed")
+    done(end(plan={"changed": False}, commit={}))
+    assert len(controller.history()) == 2
 
 
 def test_an_end_that_fails_is_told_also_where_the_run_names_its_report_later(end):
