@@ -10,7 +10,6 @@ import typing as t
 
 from ansible.errors import AnsibleError
 
-from ..module_utils._model.background import without_collecting
 from ._given import role_options
 from ._hidden_summary import show_hidden
 from ._start_at_task import refuse_middle
@@ -61,10 +60,7 @@ class OptionNamesActionModule(UnpackedActionModule):
             args["option_names"] = names
         wrap_async = bool(self._task.async_val) and not self._connection.has_native_async
         begin = time.monotonic()
-        with without_collecting():  # Ansible parses a hundred files to pack a module, in half the time then
-            result: dict[str, t.Any] = self._execute_module(
-                module_args=args, task_vars=task_vars, wrap_async=wrap_async
-            )
+        result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
         if result.get("failed") and is_ours:
             said = result.get("msg", "")
             # A variable that cannot be worked out must not hide the failure itself.

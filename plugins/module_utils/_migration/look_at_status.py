@@ -117,9 +117,8 @@ def _check_clusters(
     noted: tuple[list[tuple[str, ClusterIdentity]], list[tuple[str, ClusterIdentity]]] = ([], [])
     for directory_files in directories:
         if directory_files.plan is not None:
-            if (
-                directory_files.plan.source_id
-            ):  # not of one that was made from checkpoints, when nobody could ask the source
+            # A plan that was made from checkpoints has no source, because nobody could ask it then.
+            if directory_files.plan.source_id:
                 noted[0].append((f"plan in {directory_files.directory}", directory_files.plan.source_identity))
             noted[1].append((f"plan in {directory_files.directory}", directory_files.plan.destination_identity))
         if directory_files.receipt is not None:

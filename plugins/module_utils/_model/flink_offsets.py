@@ -52,9 +52,7 @@ _READ = re.compile(
 _READ_TABLE = re.compile(rf"\s*{_NAME}(\s*/\*\+[^*]*\*/)?(?:\s+(?:AS\s+)?{_PART})?(\s*,)?", re.IGNORECASE)
 
 _Options: t.TypeAlias = "dict[str, tuple[str, int]]"  # by name: the value, and in which line it is
-_Name: t.TypeAlias = (
-    "tuple[str, ...]"  # of a table: catalog, database and table, as far as they are written; empty without one
-)
+_Name: t.TypeAlias = "tuple[str, ...]"  # catalog, database and table, as far as they are written; empty for none
 
 
 def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:

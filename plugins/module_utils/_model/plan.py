@@ -132,6 +132,11 @@ class PlanEntry:
         return all((at.group, at.partition) == self.key for at in self.source)
 
     @property
+    def is_of_copy(self) -> bool:
+        """Whether it is of the plan of a backlog's copy, which is the same whenever it is made."""
+        return self.evidence.certificate == CertificateName.OWN_COPY
+
+    @property
     def is_reset(self) -> bool:
         """Whether the group goes to an offset that was asked for, instead of getting that of another one, or its own again."""
         return self.verdict is Verdict.REQUESTED and self.is_own and self.reason is not Reason.TOPIC_UNIDENTIFIED

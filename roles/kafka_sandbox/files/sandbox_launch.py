@@ -55,9 +55,8 @@ def launch(cluster: Cluster, memory: str, learn_into: Path | None = None) -> Clu
             return
         configuration = cluster.configuration(program)
         command = sandbox_java.command(cluster.version, main, str(configuration), memory=heap, learn_into=learn_into)
-        command[1:1] = [
-            f"-Djava.io.tmpdir={cluster.folder}"
-        ]  # what it unpacks goes with the folder, because it is killed
+        # What it unpacks goes with the folder, because it may be killed.
+        command.insert(1, f"-Djava.io.tmpdir={cluster.folder}")
         process = sandbox_processes.spawn(command, str(configuration), cluster.log(program))
         started.append(process)
         cluster = dataclasses.replace(cluster, pids=cluster.pids | {program: process.pid}, changed=True)

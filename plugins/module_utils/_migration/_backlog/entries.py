@@ -126,7 +126,7 @@ def standing_of_groups(
         if commit is None or commit.offset < end or not is_accounted:
             waiting.add(topic)
             if not has_vanished and (has_all_ahead or topic not in restored):
-                first = start if commit is None or has_all_ahead or commit.offset >= end else commit.offset
+                first = commit.offset if commit is not None and not has_all_ahead and commit.offset < end else start
                 needed[entry.partition] = min(first, needed.get(entry.partition, first))
             if has_vanished or (commit is not None and commit.offset >= end and not is_unset):
                 unsure.append(entry)

@@ -24,7 +24,6 @@ from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpiring
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
-from ..._model.verdicts import CertificateName
 from .. import quiet, renewal
 from . import conflicts, entry_decision, writing
 from .conflicts import Target, Writes
@@ -113,7 +112,7 @@ def decide_commit(
     again = {key: target for key, target in current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     within = {key: target for key, target in planned.set.items() if key not in absent}
-    copied = {entry.key for entry in entries if entry.evidence.certificate == CertificateName.OWN_COPY}
+    copied = {entry.key for entry in entries if entry.is_of_copy}
     _check_bounds(destination, within, topics, copied & _given(entries, known))
     check_targets(destination, {**again, **planned.set})
     granted = {key: target for key, target in {**again, **planned.set}.items() if key not in absent}

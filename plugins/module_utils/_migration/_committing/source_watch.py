@@ -27,7 +27,6 @@ from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted, first_names
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
-from ..._model.verdicts import CertificateName
 from .. import quiet
 from .conflicts import Writes
 
@@ -92,7 +91,7 @@ class SourceWatch:
         self._at_source = "" if plan.is_within_one_cluster else " at the source"
         self._at_destination = "" if plan.is_within_one_cluster else " at the destination"
         # A copy of a backlog goes on with no other committed offsets than those that it was planned for.
-        self._is_copy = any(entry.evidence.certificate == CertificateName.OWN_COPY for entry in plan.entries)
+        self._is_copy = any(entry.is_of_copy for entry in plan.entries)
 
     def look(self, keys: t.Collection[Key], settled: t.Collection[Key] = (), given: t.Collection[Key] = ()) -> None:
         """Read the groups of the source that became those of these keys. before() asks no cluster then.

@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
     from ..._spark.spark_library import SparkSession
 
 DraftKey = tuple[str, TopicPartition]  # group and partition, as they are called at the destination
-TopicIds: t.TypeAlias = "tuple[str | None, str | None]"  # of one topic, at the source and at the destination
+TopicIds: t.TypeAlias = "tuple[str | None, str | None]"  # of a topic, in the snapshot and now; None: not known
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,10 +58,9 @@ class StrategyInput:
 
     searched: committed offsets on partitions that both clusters have, with the edges of both logs known. merged: those on
     topics that are repartitioned or merged, of which nothing is known yet. The counts are partitions by topic; a missing
-    topic is not in them. same_topics: those that are the same at both, in one cluster, and their ids: in the snapshot, or None,
-    and now. previous: what still holds of the
-    last plan, if it is about the same two clusters. spark opens a session, once. cut: which commits of merged the source's
-    logs have not kept.
+    topic is not in them. same_topics: those that are the same at both, in one cluster, and their ids. previous: what still
+    holds of the last plan, if it is about the same two clusters. spark opens a session, once. cut: which commits of merged
+    the source's logs have not kept.
     """
 
     searched: t.Mapping[DraftKey, Draft]
