@@ -18,6 +18,7 @@ import typing as t
 from .axis import Axis
 from .content import Content, separable, separate, tallies
 from .count_parts import Facts, Placed, Reach, highest, lowest
+from .recopied import Recopied
 from .singles import ARRIVED, NOT_ARRIVED, SURELY_ARRIVED, Commits, CopyAndRecord, Pair, Singles, singles_of
 from .tallies import Count, Mixed, Tally, last_before
 
@@ -123,6 +124,7 @@ class CountedContents:
                         (place, time) for place, time in content.copies if time is not None and time >= 0
                     ]
         self._note_first(self.facts.destination_only, lost)
+        self._recopied = Recopied(self._taken_apart() if sides.are_single else ())
         of_pairs = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
         self._singles = [of_pairs] if singles is None else [singles, of_pairs]
         self._learn_of_singles()
@@ -157,6 +159,16 @@ class CountedContents:
             self._lacking += records[len(copies) if by_time else 0 :] if self._recurs else short
             if copies:
                 self._add(_Unit(records, copies, by_time), has_surplus=len(copies) > len(records))
+
+    def _taken_apart(self) -> t.Iterator[tuple[int, t.Sequence[int]]]:
+        """Take the units of one record and several copies from the others: a tool that was started anew leaves only these."""
+        units, self._units = self._units, []
+        for unit in units:
+            # Where equal records may have been lost, copies without their record's time may be of these.
+            if unit.content is None and len(unit.sources) == 1 and (unit.by_time or not self._recurs):
+                yield unit.sources[0], unit.copies
+            else:
+                self._units.append(unit)
 
     def _without(self, content: Content, records: list[int], copies: int) -> list[int]:
         """The records without a copy: the last ones, of several partitions the youngest ones."""
@@ -217,6 +229,8 @@ class CountedContents:
                 firsts[at] = first, min(place for place in unit.sources if not self._is_consumed(place, commits))
             if has_unconsumed and not count.consumed:
                 recopied[at] = lowest((recopied[at], count.earliest))
+        firsts[0] = lowest((firsts[0], self._recopied.first_wanted(commits[0])))
+        recopied[0] = lowest((recopied[0], self._recopied.earliest(commits[0])))
         return firsts, recopied
 
     def _surely(self, commits: Commits) -> list[int]:
@@ -225,6 +239,8 @@ class CountedContents:
             max((arrived for last, arrived in lasts if last >= commit), default=NOT_ARRIVED)
             for commit, lasts in zip(commits, self._last_singles, strict=True)
         ]
+        if self._recopied.has_unconsumed(commits[0]):
+            surely[0] = max(surely[0], ARRIVED)
         for unit, counts in self._counts(commits):
             if any(count.surely_unconsumed for count in counts):
                 partitions = {self._source_at(place) for place in unit.sources if not self._is_consumed(place, commits)}
@@ -336,6 +352,9 @@ class CountedContents:
         of_singles = [singles.repeated(commits, offsets) for singles in self._singles]
         repeats = [sum(numbers) for numbers in zip(*of_singles, strict=True)]
         equal, again, loose = [0] * len(repeats), [False] * len(repeats), [False] * len(repeats)
+        lasts[0] = highest((lasts[0], self._recopied.last_consumed(commits[0], offsets[0])))
+        number, again[0] = self._recopied.repeated(commits[0], offsets[0])
+        repeats[0] += number
         also_lacking = if_lost = 0
         if self._recurs:
             also_lacking = sum(

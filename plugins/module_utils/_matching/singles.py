@@ -99,7 +99,7 @@ def singles_of(
     for (_source, at), cell in cells.items():
         spots[at] += [(copy, source) for source, copy, _by_time in cell]
     return Singles(
-        {at: ([pair[0] for pair in cell], _lowest_from([pair[1] for pair in cell])) for at, cell in cells.items()},
+        {at: ([pair[0] for pair in cell], lowest_from([pair[1] for pair in cell])) for at, cell in cells.items()},
         [
             ([copy for copy, _source in sorted_spots], [source for _copy, source in sorted_spots])
             for sorted_spots in map(sorted, spots)
@@ -109,6 +109,6 @@ def singles_of(
     )
 
 
-def _lowest_from(places: list[int]) -> list[int]:
+def lowest_from(places: list[int]) -> list[int]:
     """For each place the lowest one from it on."""
     return list(itertools.accumulate(reversed(places), min))[::-1]
