@@ -43,11 +43,14 @@ def with_absent(reader: Reader, decision: Decision) -> Decision:
     if decision.offset is None or not destination.length or _begin(reader) >= source.end:
         return decision
     try:
-        absent = _by_few(reader, decision, decision.offset)
+        absent, is_known = _by_few(reader, decision, decision.offset), True
     except Doubt:
-        if not reader.fits:
-            return dataclasses.replace(decision, detail=decision.detail + _NOT_KNOWN)
+        absent, is_known = None, False
+    if reader.fits and not (is_known and (absent is None or absent.exactly)):
+        # What few readings do not show may be elsewhere, such as the second copies of a tool that was started anew.
         absent = whole.absent_of(reader, whole.count_logs(reader))
+    elif not is_known:
+        return dataclasses.replace(decision, detail=decision.detail + _NOT_KNOWN)
     return whole.noting_absent(reader, decision, absent)
 
 
