@@ -207,6 +207,14 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
     assert offsets(exactly)["shipping", "orders-2"] == 55
 
 
+def test_a_log_that_has_lost_nothing_has_all_records_from_a_time_on_that_is_before_its_first(state, monkeypatch):
+    monkeypatch.setattr(
+        resets.positions, "partition_bounds", lambda _cluster, its: dict.fromkeys(its, Bounds(0, 100, 100))
+    )
+    early = planned({"to": "duration", "value": "PT1H"}, groups=["shipping"])
+    assert offsets(early)["shipping", "orders-2"] == 10
+
+
 @pytest.mark.parametrize(
     ("rules", "selection", "message"),
     [
