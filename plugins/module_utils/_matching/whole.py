@@ -192,12 +192,10 @@ def _from_count(reader: Reader, count: GroupCount) -> Decision:
     }
     if not placed.proved:
         copies = _copies_between(reader.destination, placed.offset, _gap(reader.destination, last, first_wanted)[1])
-        copies -= answer.may_be_lost - answer.may_be_lost_later  # which count already
         lost = f"{counted(copies, 'record')} from the offset on may be copies of consumed records that it has lost"
         detail = f"the source's log is compacted: {lost}"
-        return Decision(
-            Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, answer.at_most + copies, detail=detail, **evidence
-        )
+        at_most = answer.at_most + copies - (answer.may_be_lost - answer.may_be_lost_later)  # which are counted twice
+        return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, at_most, detail=detail, **evidence)
     to_come = _may_come(answer.to_come, times_changed=not (matching.timestamp or reader.source.facts.is_lossy))
     otherwise = _RECOPIED if answer.again else _ORDER_DIFFERS
     return by_count(answer, placed.offset, answer.arrived, to_come, otherwise, **evidence)
