@@ -16,9 +16,8 @@ from .._model.match_on import Key, Matching
 from .._model.records import Record
 from .log_reader import LogReader, Measure, NotRead
 
-_GROWTH = 8
+_GROWTH = 4
 _FIRST_SPAN = 32
-_SEARCH_GROWTH = 4
 _GLANCE = 160  # offsets
 _MARKERS = 2  # offsets more, as a transaction's marker often stands before the committed offset
 
@@ -78,6 +77,9 @@ def read_context(source: LogReader, committed: int, width: int) -> Context:
     while not (after := source.records(committed, middle + reach)) and middle + reach < source.end:
         measure.shrink(source.end - middle - reach)
         reach *= _GROWTH
+    if reach > width and after:  # a wide step through aborted data has shown far more than is needed
+        reach = min(reach, after[0].offset + width - middle)
+        after = source.records(committed, middle + reach)
     high = min(source.end, middle + reach)
     context = Context(committed, low, high, before, after, [], low <= source.start, high >= source.end)
     if context.has_gaps and (source.expect_gaps(low, high) or not (before or after)):
@@ -270,5 +272,5 @@ def _search(source: LogReader, known: Known, begin: int, records: list[Record]) 
         known.add(*source.with_aborted(done, until))
         records = [record for record in records if known.side(record) is Side.UNKNOWN]
         known.check_headers(records)
-        done, width = until, width * _SEARCH_GROWTH
+        done, width = until, width * _GROWTH
     return records

@@ -10,7 +10,7 @@ import collections.abc as c
 from .._model.records import Record
 from .evidence import Log, LogFacts, Need, NoProgress, Question, Span, all_united
 
-_GROWTH = 8
+_GROWTH = 4
 
 
 class NotRead(Exception):

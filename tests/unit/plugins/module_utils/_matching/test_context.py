@@ -47,6 +47,11 @@ def test_a_side_without_records_is_widened() -> None:
     assert (offsets(context.before), offsets(context.after)[:1]) == ([0], [41])
 
 
+def test_no_more_is_kept_than_is_near_after_much_aborted_data() -> None:
+    context = read(log(f"{run(0, 100)} {'(x) ' * 1900}{run(100, 7000)}"), 100, 16)
+    assert (context.low, context.high, len(context.after)) == (84, 2016, 16)
+
+
 def test_the_same_on_a_marker_and_after_it() -> None:
     source = log(f"{run(0, 20)} - - {run(20, 40)}")
     contexts = [read(source, committed, 8) for committed in (20, 21, 22)]
