@@ -183,8 +183,8 @@ options:
         type: str
   on_out_of_range:
     description:
-      - What to do if O(resets) asks for an offset outside of the log, or for a time before the first record that the log
-        still has.
+      - What to do if O(resets) asks for an offset outside of the log, or for a time before the first record of a log that
+        has lost earlier ones.
       - V(block) blocks the group-partition with the reason C(out_of_range).
       - V(clamp) takes the nearest offset that the log has, as C(kafka-consumer-groups) does, and C(detail) says so.
     type: str

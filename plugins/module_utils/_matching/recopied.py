@@ -51,7 +51,7 @@ class Recopied:
         return None if at is None else (self._copies[at], self._record_of[at])
 
     def repeated(self, commit: int, offset: int) -> tuple[int, bool]:
-        """How many copies of consumed records are from an offset on, and whether one of these records has another one before it."""
+        """How many copies of consumed records follow an offset, and whether such a record has another one before it."""
         begin = bisect.bisect_left(self._copies, offset)
         followed = [begin + at for at, record in enumerate(self._record_of[begin:]) if record < commit]
         return len(followed), any(self._first_of[at] < offset for at in followed)

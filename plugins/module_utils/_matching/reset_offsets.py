@@ -20,8 +20,8 @@ class ResetLog(t.NamedTuple):
     """The range of a log: its start, its last stable offset and its end (the high watermark).
 
     at: the offset of the first record that is not older than the rule's time, None where all are older.
-    begins_later: has the log lost its first records, and are all that are left younger than that time? untimed: why no time can be found in the log, None where
-    one can.
+    begins_later: has the log lost its first records, and are all that are left younger than that time? untimed: why no time can
+    be found in the log, None where one can.
     """
 
     log_start: int

@@ -45,6 +45,39 @@ def test_examples(source: str, copies: str, committed: int, offset: int, repeats
     assert (answer.offset, answer.repeats, answer.arrived) == (offset, repeats, True)
 
 
+COPIED = "p@0 q@1 r@2 s@3 u@4 v@5"
+# By what is committed: the offset, how many records it repeats, and whether these have been passed before.
+ANEW = {
+    f"{COPIED} {COPIED}": [
+        (0, 0, False),
+        (7, 0, False),
+        (8, 0, False),
+        (9, 0, False),
+        (10, 0, False),
+        (11, 0, False),
+        (12, 0, False),
+    ],
+    f"{COPIED} p@0 q@1 r@2": [
+        (0, 0, False),
+        (1, 1, True),
+        (2, 2, True),
+        (3, 3, True),
+        (4, 3, True),
+        (5, 3, True),
+        (9, 0, False),
+    ],
+}
+
+
+@pytest.mark.parametrize("copies", ANEW, ids=["all of it", "up to its middle"])
+def test_a_tool_that_was_started_anew_has_copied(copies: str) -> None:
+    log = logs(COPIED, copies)
+    answers = [log.answer(committed) for committed in range(7)]
+    assert [(answer.offset, answer.repeats, answer.again) for answer in answers] == ANEW[copies]
+    assert [answer.recopied for answer in answers] == [False, *[copies.endswith("v@5")] * 5, False]
+    assert all(answer.arrived for answer in answers)
+
+
 def test_an_early_equal_is_not_the_arrival_of_the_last_consumed_record() -> None:
     beats = " ".join(f"h@{number}" for number in range(100))
     assert not count(beats, " ".join(["h@-"] * 60), 90).arrived  # of the forty that are to come, thirty are consumed

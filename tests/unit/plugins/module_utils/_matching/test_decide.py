@@ -425,3 +425,10 @@ def test_what_was_asked_is_not_asked_again() -> None:
     second = decide(question)
     assert isinstance(second, Need)
     assert not set(second.source) & set(first.source)
+
+
+def test_what_compaction_may_have_taken_is_said_with_as_many_records_as_are_counted() -> None:
+    source = log(f"{run(0, 20)} {'- ' * 60} {run(80, 100)}", compacted=True)
+    decision = settle(60, source, log(run(0, 100))).decision
+    assert (decision.offset, decision.repeats) == (20, 60)
+    assert "60 records from the offset on may be copies of consumed records that it has lost" in decision.detail
