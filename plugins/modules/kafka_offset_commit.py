@@ -405,16 +405,15 @@ def commit(module: Module) -> dict[str, t.Any]:
         raise
 
 
-def _save(path: str, done: receipt.Receipt) -> None:
-    text = receipt.to_json(done)
-    # Such entries were read when they were saved before: only that brokers say the same is new.
-    if all(entry.is_confirmed for entry in done.entries):
-        files.write(path, text)
-    else:
-        # What has begun goes on, and nothing keeps a receipt that has grown from being written again, or rolled back.
-        there = os.path.getsize(path) if os.path.exists(path) else 0
-        most = files.LARGEST if path in WRITTEN else max(files.MOST_WRITTEN, there)
-        files.write_document(path, text, receipt.from_json, most=most)
+def _save(path: str, is_rollback: bool, done: receipt.Receipt) -> None:
+    # What has begun goes on, and nothing keeps a receipt that has grown from being written again, or rolled back.
+    there = os.path.getsize(path) if os.path.exists(path) else 0
+    most = files.LARGEST if path in WRITTEN else max(files.MOST_WRITTEN, there)
+    # Only what is new is read, to see that later runs can: 2 s of CPU for 100,000 entries. Nothing is new in a rollback, nor
+    # where brokers have read back what was saved before the write.
+    is_new = bool(done.renewing) or any(entry.written and not entry.is_confirmed for entry in done.entries)
+    reader = receipt.from_json if is_new and not is_rollback else None
+    files.write_document(path, receipt.to_json(done), reader, most=most)
 
 
 def _objections(
@@ -466,7 +465,7 @@ def _done(module: Module) -> dict[str, t.Any]:
     selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
     policies = options.filled(CommitOptions, params)
-    writer = None if module.check_mode else functools.partial(_save, path)
+    writer = None if module.check_mode else functools.partial(_save, path, params["state"] == "rolled_back")
     head: list[str] = []
     notes: list[Note] = []
     costs = ""

@@ -54,8 +54,8 @@ def commit(run_module, monkeypatch, tmp_path):
         commit.more = more
         commit.asked = given
         save = next((each for each in given if callable(each)), None)
-        if save is not None:
-            save(written(3))
+        for document in commit.saves if save is not None else ():
+            save(document)
         return OUTCOME
 
     def commit(check=False, diff=False, **options):
@@ -66,6 +66,7 @@ def commit(run_module, monkeypatch, tmp_path):
         return run_module(kafka_offset_commit, check=check, diff=diff, **given)
 
     commit.absent = None
+    commit.saves = (written(3),)
     return commit
 
 
@@ -233,6 +234,18 @@ def _grown():
     line = written(1).entries[0]
     other = line._replace(group="shop", written=None, after=None)
     return [line._replace(after=None), other], [line, other]
+
+
+@pytest.mark.parametrize(("state", "read"), [("committed", 1), ("rolled_back", 0)])
+def test_only_new_entries_of_a_receipt_are_read_before_they_are_written(commit, monkeypatch, tmp_path, state, read):
+    begun, done = (dataclasses.replace(written(1), entries=tuple(lines)) for lines in _grown())
+    saved(tmp_path / "r.json", receipt.to_json(done))
+    texts = []
+    from_json = receipt.from_json
+    monkeypatch.setattr(receipt, "from_json", lambda text, path: texts.append(text) or from_json(text, path))
+    commit.saves = begun, done
+    commit(state=state, everything=state == "rolled_back")
+    assert texts == [receipt.to_json(done)] + [receipt.to_json(begun)] * read  # the first one is what is there
 
 
 @pytest.mark.parametrize("begun", [False, True, "full disk"])
