@@ -13,7 +13,7 @@ from ..._model.connection import Connection
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_of
-from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, same_commit
+from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note
 from ..._model.option_names import option_name
 from ..._model.plan import Plan
@@ -92,8 +92,9 @@ def remove_old_groups(
     readings = {group: reading for group, reading in readings.items() if group not in kept}
     busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, 0)
     wanted = {group: reading for group, reading in readings.items() if group not in busy}
-    removable.check_covered(plan, commits_of(wanted), name)
-    writing.check_write_acls(cluster, commits_of(wanted), "the removal", wanted)
+    had = commits_of(wanted)
+    removable.check_covered(plan, had, name)
+    writing.check_write_acls(cluster, had, "the removal", wanted)
     notes = writing.hidden_notes(cluster, wanted)
     gone = known.gone()
     left_out = [
@@ -101,28 +102,26 @@ def remove_old_groups(
         *writing.left_out_lines(busy),
         *(f"{group}: is gone already" for group in sources if group not in readings | kept | gone),
     ]
-    before: dict[Key, Target] = dict(sorted(commits_of(wanted).items()))
-    topics = clusters.identify(cluster, {partition.topic for _group, partition in commits_of(wanted)}).traits
+    before: dict[Key, Target] = dict(sorted(had.items()))
+    topics = clusters.identify(cluster, {partition.topic for _group, partition in had}).traits
     others = {group: commits for group, commits in gone.items() if group not in wanted}
     left_out += not_taken.recreated_lines(others, known.traits.recreated(topics))
-
-    def with_removed(readings: t.Iterable[GroupReading]) -> Removed:
-        return known.with_removed(readings, topics)
-
-    done = with_removed(wanted.values()) if wanted else removed
-    outcome = RemovalOutcome(sorted(wanted), before, dict.fromkeys(before), left_out, notes, done)
+    done = known.with_removed(wanted.values(), topics)
+    outcome = RemovalOutcome(
+        sorted(wanted), before, dict.fromkeys(before), left_out, notes, done if wanted else removed
+    )
     if save is None or not wanted:
         return outcome
     # The last request before the removal: what the new groups had a moment ago may be gone.
     new_groups = writing.read_named_groups(cluster, {entry.group for entry in plan.entries})
     removable.check_given(plan, receipt, wanted, new_groups, name)
-    save(with_removed(wanted.values()))
+    save(done)
     try:
         not_removed = writing.remove_groups(cluster, wanted)
         writing.check_removed(cluster, not_removed, "stop its consumers, and run the same again")
     except MigrationError:  # the file tells of no group that is still there
         remaining = {group for group, reading in writing.read_named_groups(cluster, wanted).items() if reading.exists}
-        save(with_removed(reading for group, reading in wanted.items() if group not in remaining))
+        save(known.with_removed((wanted[group] for group in wanted if group not in remaining), topics))
         raise
     return outcome
 
@@ -190,18 +189,24 @@ def _beside_new_groups(
     kept: list[ReceiptEntry], current: Commits, policies: CommitOptions, cluster: Connection
 ) -> Refused:
     """The refusal to make groups again beside new ones of which these entries stay: they have moved, or are in use."""
-    moved = [entry for entry in kept if not same_commit(current[entry.key], entry.written)]
+    moved = [entry for entry in kept if not rollback.is_as_set(entry, current[entry.key])]
     unmoved = {entry.group for entry in kept} - {entry.group for entry in moved}
     stays = [
-        *(_move_text(entry, current[entry.key]) for entry in moved),
-        *(f"{visible_name(group)} is in use" for group in sorted(unmoved)),
+        f"{group_partition(*entry.key)} was set to {commit_text(entry.written)} and has {commit_text(current[entry.key])} now"
+        for entry in moved
     ]
+    stays += [f"{visible_name(group)} is in use" for group in sorted(unmoved)]
     refused = f", so {option_name('on_rewind')}: keep is refused, too" if moved else ""
     alone = rollback.unjoined(writing.read_named_groups(cluster, {entry.group for entry in moved}))
     repeats = rollback.repeats(moved, current, never_joined=alone, one_cluster=True)
     why = (f"both would consume the same records{refused}", repeats)
-    allowing = " and ".join(_allowing(moved, current, policies))
-    accept = f", and set {allowing} to accept that" if allowing else ""
+
+    def keep(on_rewind: OnRewind, on_advance: OnAdvance) -> bool:
+        return bool(rollback.without_kept(moved, current, on_rewind, on_advance, str(cluster))[1])
+
+    allowing = [f"{option_name('on_rewind')} to rewind"] if keep(policies.on_rewind, OnAdvance.ADVANCE) else []
+    allowing += [f"{option_name('on_advance')} to advance"] if keep(OnRewind.REWIND, policies.on_advance) else []
+    accept = f", and set {' and '.join(allowing)} to accept that" if allowing else ""
     return Refused(
         f"the removed groups would be made again beside new groups that stay: {first_of(stays)}",
         cluster=str(cluster),
@@ -209,27 +214,6 @@ def _beside_new_groups(
         remedy=f"stop the consumers of the new groups{accept}; or leave these groups out, and they go on by their new names",
         kind=FailureKind.WOULD_MOVE_BACK,
     )
-
-
-def _move_text(entry: ReceiptEntry, now: CommittedOffset) -> str:
-    return f"{group_partition(*entry.key)} was set to {commit_text(entry.written)} and has {commit_text(now)} now"
-
-
-def _allowing(moved: t.Iterable[ReceiptEntry], current: Commits, policies: CommitOptions) -> list[str]:
-    """The options that let these group-partitions go back, each with its value, as without_kept() asks them."""
-    back, forward = False, False
-    for entry in moved:
-        now = current[entry.key].offset
-        forward |= entry.before is not None and entry.before.offset >= now
-        back |= (
-            entry.before is None
-            or entry.before.offset < now
-            or (entry.written is not None and now < entry.written.offset)
-        )
-    return [
-        *([f"{option_name('on_rewind')} to rewind"] if back and policies.on_rewind is OnRewind.KEEP else []),
-        *([f"{option_name('on_advance')} to advance"] if forward and policies.on_advance is OnAdvance.KEEP else []),
-    ]
 
 
 def restore_old_groups(

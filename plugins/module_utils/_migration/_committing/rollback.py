@@ -384,7 +384,7 @@ def repeats(
     consumed: collections.Counter[str] = collections.Counter()
     for entry in entries:
         commit, lowest = current.get(entry.key), entry.lowest
-        if lowest is None or commit is None or _is_as_set(entry, commit):
+        if lowest is None or commit is None or is_as_set(entry, commit):
             continue
         start = lowest.offset
         if one_cluster and entry.before is not None and entry.origins == (Origin(*entry.key),):
@@ -425,7 +425,7 @@ def repeats(
     return "; ".join(texts) or None
 
 
-def _is_as_set(entry: ReceiptEntry, commit: Target) -> bool:
+def is_as_set(entry: ReceiptEntry, commit: Target) -> bool:
     """Does the group stand where a run has put it? To the higher one of two such offsets, it may have consumed by itself."""
     return same_commit(commit, entry.written) or same_commit(commit, entry.lowest)
 
@@ -435,7 +435,7 @@ def _kept(
 ) -> str | None:
     """Why the entry, and so its group, stays where it is, or None where it may go back. repeats: see repeats()."""
     lowest = entry.lowest
-    if lowest is None or _is_as_set(entry, commit):
+    if lowest is None or is_as_set(entry, commit):
         return None
     if (commit is None or commit.offset < lowest.offset) and on_rewind != OnRewind.REWIND:
         what = (
