@@ -204,6 +204,11 @@ class Receipt:
         """The entries by group and partition."""
         return {entry.key: entry for entry in self.entries}
 
+    def line_of(self, entry: PlanEntry) -> ReceiptEntry | None:
+        """What was written for this entry; None where nothing was, or what another plan says."""
+        line = self.by_key.get(entry.key)
+        return line if line is not None and line.written == entry.target else None
+
     def merged(self, entries: t.Iterable[ReceiptEntry]) -> Receipt:
         """The same receipt with these entries in place of those with their keys."""
         return dataclasses.replace(self, entries=tuple({**self.by_key, **{e.key: e for e in entries}}.values()))

@@ -112,11 +112,10 @@ def decide_commit(
     again = {key: target for key, target in current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     within = {key: target for key, target in planned.set.items() if key not in absent}
-    copied = {entry.key for entry in entries if entry.is_of_copy}
-    _check_bounds(destination, within, topics, copied & _given(entries, known))
+    given = _given(entries, known)
+    _check_bounds(destination, within, topics, {entry.key for entry in entries if entry.is_of_copy} & given)
     check_targets(destination, {**again, **planned.set})
-    granted = {key: target for key, target in {**again, **planned.set}.items() if key not in absent}
-    writing.check_write_acls(destination, granted, "the renewal" if renewed else "the commit", renewed)
+    writing.check_write_acls(destination, {**again, **within}, "the renewal" if renewed else "the commit", renewed)
 
     names = {group for group, _partition in {**lacking, **again, **planned.set}}
     watched = {name for name in planned.consumed if not found[name].has_members}
@@ -129,7 +128,7 @@ def decide_commit(
 
     def look_at_source() -> None:
         producers.look(may_start)
-        watch.look(planned.set, settled, _given(entries, known))
+        watch.look(planned.set, settled, given)
 
     is_second = earlier.shows(found[name] for name in {*names, *watched})
     idle_wait = earlier.seconds_left(options.idle_wait) if is_second else options.idle_wait
@@ -163,12 +162,7 @@ def decide_commit(
 
 def _given(entries: t.Iterable[PlanEntry], known: Receipt) -> set[Key]:
     """The entries that a run before this one has written as the plan says, and read back."""
-    earlier = known.by_key
-    return {
-        entry.key
-        for entry in entries
-        if (ours := earlier.get(entry.key)) is not None and ours.is_confirmed and ours.written == entry.target
-    }
+    return {entry.key for entry in entries if (ours := known.line_of(entry)) is not None and ours.is_confirmed}
 
 
 def _renewed(

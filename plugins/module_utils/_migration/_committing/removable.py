@@ -152,12 +152,9 @@ def _not_given(
 
     Each with what the new group has now, and with the line of the receipt if the plan was committed.
     """
-    written = receipt.by_key if receipt is not None else {}
     for entry in plan.entries:
-        reading, ours = readings[entry.group], written.get(entry.key)
+        reading, ours = readings[entry.group], receipt.line_of(entry) if receipt is not None else None
         now = reading.offsets.get(entry.partition)
-        if ours is not None and ours.written != entry.target:
-            ours = None
         is_given = same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading))
         if entry.target is not None and _is_of(entry, groups) and not is_given:
             yield entry, now, ours

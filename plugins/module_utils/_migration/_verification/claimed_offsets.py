@@ -106,7 +106,6 @@ def entries_to_prove(plan: Plan, receipt: Receipt | None, destination: Connectio
     wanted = [entry for entry in plan.entries if entry.offset is not None]
     if receipt is None:
         return ToProve(wanted, [])
-    written = receipt.by_key
     names = sorted({entry.group for entry in wanted})
     readings = groups.read_groups(destination, names) if names else {}
     entries: list[PlanEntry] = []
@@ -114,10 +113,9 @@ def entries_to_prove(plan: Plan, receipt: Receipt | None, destination: Connectio
     consumed: set[Key] = set()
     one_cluster = plan.is_within_one_cluster  # compares identities: once, not for each of many entries
     for entry in wanted:
-        reading, ours = readings[entry.group], written.get(entry.key)
+        # What another plan has set was left alone by a policy since.
+        reading, ours = readings[entry.group], receipt.line_of(entry)
         now = reading.offsets.get(entry.partition)
-        if ours is not None and ours.written != entry.target:
-            ours = None  # of another plan: what a policy has left alone since
         # As for the commit: nothing but a consumer moves a group that was reset inside its cluster.
         is_reset = one_cluster and entry.is_reset
         if same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading, is_consumed=is_reset)):
