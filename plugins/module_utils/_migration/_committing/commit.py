@@ -28,8 +28,8 @@ from .. import renewal
 from ..file_clusters import changed_entries, check_cluster, check_same, correct_file, keeps_rollback
 from . import conflicts, coverage, rollback, writing
 from .commit_decision import CommitDecision, check_targets, decide_commit
-from .conflicts import Target, Writes
-from .outcome import CommitOptions, CommitOutcome, Save, outcome_of, save_last
+from .conflicts import Target
+from .outcome import CommitOptions, CommitOutcome, Save, before_and_after, save_last
 from .source_watch import SourceWatch
 from .write_watch import WriteWatch
 
@@ -56,22 +56,22 @@ def commit(
     :param source: where to look once more, before the first write and after the last, whether the groups are in use.
     :param objections: entries that a verification of the plan objects to, and why; they count as blocked.
     :param now: Unix time in seconds, for the receipt; None notes none.
-    :param selection: the groups and topics that are meant; the plan must have no others. None for whatever it has.
+    :param selection: the groups and topics that are meant, for a plan without a snapshot; it must have no others. None for
+        whatever it has.
     :param earlier: how both clusters were seen when the plan was verified, from when on idle_wait counts.
     :param returns: whether groups are returned to where they were once.
     :param kept: see coverage.check_covers().
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
-    missing = not_planned = coverage.NotPlanned()
+    missing = coverage.NotPlanned()
     if snapshot is not None:
         missing = coverage.check_covers(plan, snapshot, options.on_missing_entry, kept)
-    if selection is not None:
-        not_planned = coverage.check_selected(plan, selection)
+    elif selection is not None:
+        missing = coverage.check_selected(plan, selection)
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
-    producers = WriteWatch(source, plan, options.on_still_written, options.idle_wait)
-    producers.begin(earlier)
+    producers = WriteWatch(source, plan, options.on_still_written, options.idle_wait, earlier)
     changed = changed_entries(plan, source, destination, receipt.traits.topic_ids if receipt else ())
     known = Receipt(changed.destination.cluster_id)
     if receipt is not None:
@@ -103,15 +103,17 @@ def commit(
     written_notes = producers.before(decided.may_start)
     # First what skips records where a policy leaves it alone: of many lines, only the first ones are shown.
     not_taken = not_done(snapshot.left_out if snapshot else (), plan)
-    left_out = [*decided.left_out, *missing.lines, *not_planned.lines, *left_out, *not_taken]
-    outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out)
-    anew = _set_anew(outcome.set, receipt, known)
-    outcome = dataclasses.replace(
-        outcome,
+    left_out = [*decided.left_out, *missing.lines, *left_out, *not_taken]
+    anew = _set_anew(decided.writes.set, receipt, known)
+    outcome = CommitOutcome(
+        *before_and_after(decided.concerned, commits_of(decided.found), decided.writes.set),
+        decided.writes.set,
+        left_out,
+        going_on=decided.writes.going_on,
         blocked=blocked,
         active_groups=decided.active_groups,
         kept_groups=sorted(decided.planned.alone),
-        lacking=missing.groups | not_planned.groups,
+        lacking=missing.groups,
         still_written=list(producers.seen.values()),
         notes=[*decided.source_notes, *decided.notes, *anew, *written_notes],
     )
@@ -228,12 +230,13 @@ def roll_back(
         taken = [entry for entry in taken if entry.group not in busy]
         rollback.check_old_partitions(taken, renamed, gone, cluster)
         rollback.check_old_groups(taken, having.union(gone if save is None else ()), gone, cluster)
-    writes = Writes(wanted, kept).without(busy)
-    concerned = {*(entry.key for entry in chosen), *writes.set}
-    left_out = [*writes.kept, *writing.left_out_lines(busy)]
+    writes = {key: target for key, target in wanted.items() if key[0] not in busy}
+    concerned = {*(entry.key for entry in chosen), *writes}
     alone = sorted({entry.group for entry in chosen} - {entry.group for entry in entries})
-    outcome = dataclasses.replace(
-        outcome_of(concerned, commits_of(found), writes, left_out),
+    outcome = CommitOutcome(
+        *before_and_after(concerned, commits_of(found), writes),
+        writes,
+        [*kept, *writing.left_out_lines(busy)],
         notes=[*chosen_notes, *restoring_notes, *rollback.staying(receipt, wanted, current)],
         active_groups=sorted(busy),
         kept_groups=alone,
@@ -244,8 +247,8 @@ def roll_back(
     )
     if save is not None:
         restorable = [entry for entry in entries if entry.group not in busy]
-        back = [entry for entry in restorable if entry.key in writes.set or current.get(entry.key) == entry.before]
-        _restore(destination, writes.set, whole, receipt, back, found.keys() - busy.keys(), save)
+        back = [entry for entry in restorable if entry.key in writes or current.get(entry.key) == entry.before]
+        _restore(destination, writes, whole, receipt, back, found.keys() - busy.keys(), save)
     return outcome
 
 

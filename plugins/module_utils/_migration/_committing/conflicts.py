@@ -219,15 +219,7 @@ def kept_by_policy(
 def entry_refusal(key: Key, what: str, cluster: str, remedy: str, kind: FailureKind, why: str | None = None) -> Refused:
     """The refusal of what would be done with an entry."""
     group, partition = key
-    return Refused(
-        what,
-        cluster=cluster,
-        group=group,
-        **partition._asdict(),
-        why=why,
-        remedy=remedy,
-        kind=kind,
-    )
+    return Refused(what, cluster=cluster, group=group, **partition._asdict(), why=why, remedy=remedy, kind=kind)
 
 
 def blocked_text(entries: t.Sequence[PlanEntry]) -> str:

@@ -17,7 +17,7 @@ from ..._model.progress import are, counted
 from ..._model.receipt import Key, Receipt
 from ..._model.verdicts import Verdict
 from ..still_written import StillWritten
-from .conflicts import Target, Writes
+from .conflicts import Target
 from .writing import Written
 
 Save = t.Callable[[Receipt], None]
@@ -95,16 +95,12 @@ class CommitOutcome:
         return entry.key in self.going_on or (now is not None and now.offset >= entry.offset)
 
 
-def outcome_of(
-    concerned: t.Iterable[Key],
-    current: t.Mapping[Key, CommittedOffset],
-    writes: Writes,
-    left_out: list[str],
-) -> CommitOutcome:
-    """What becomes of these group-partitions. concerned: also those that stay. current: what is committed before."""
+def before_and_after(
+    concerned: t.Iterable[Key], current: t.Mapping[Key, CommittedOffset], writes: t.Mapping[Key, Target]
+) -> tuple[dict[Key, Target], dict[Key, Target]]:
+    """What these group-partitions have committed before and after these writes. concerned: also those that stay."""
     before = {key: current.get(key) for key in sorted(concerned)}
-    after = {key: writes.set.get(key, commit) for key, commit in before.items()}
-    return CommitOutcome(before, after, writes.set, left_out, going_on=writes.going_on)
+    return before, {key: writes.get(key, commit) for key, commit in before.items()}
 
 
 def save_last(receipt: Receipt, written: Written, save: Save) -> None:

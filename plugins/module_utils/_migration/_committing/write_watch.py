@@ -32,22 +32,25 @@ class WriteWatch:
     :param idle_wait: how many seconds are between the first two readings, at least.
     """
 
-    def __init__(self, source: Connection | None, plan: Plan, policy: OnStillWritten | None, idle_wait: float) -> None:
-        self._source, self._plan, self._policy, self._idle_wait = source, plan, policy, idle_wait
-        self._second = 0.0
-        self._ends: Ends = {}
+    def __init__(
+        self,
+        source: Connection | None,
+        plan: Plan,
+        policy: OnStillWritten | None,
+        idle_wait: float,
+        earlier: EarlierLook = NOT_LOOKED,
+    ) -> None:
+        """Take the first reading, unless that is an earlier one of the same run."""
+        self._source, self._plan, self._policy = source, plan, policy
         self._last: list[StillWritten] = []
         self.seen: dict[str, StillWritten] = {}
-
-    def begin(self, earlier: EarlierLook = NOT_LOOKED) -> None:
-        """Take the first reading, unless that is an earlier one of the same run."""
-        partitions = written_partitions(self._plan)
+        partitions = written_partitions(plan)
         known = {at: end for at in partitions if (end := earlier.end_of(at)) is not None}
-        goes_on = earlier.is_recent and len(known) == len(partitions) and self._policy is not None
-        self._ends = known if goes_on and self._policy == OnStillWritten.NOTE else self._read(None)
+        goes_on = earlier.is_recent and len(known) == len(partitions) and policy is not None
+        self._ends: Ends = known if goes_on and policy == OnStillWritten.NOTE else self._read(None)
         # What has come in between was perhaps the last: that refuses nothing.
         goes_on = goes_on and self._ends == known
-        self._second = time.monotonic() + (earlier.seconds_left(self._idle_wait) if goes_on else self._idle_wait)
+        self._second = time.monotonic() + (earlier.seconds_left(idle_wait) if goes_on else idle_wait)
 
     def look(self, keys: t.Collection[Key]) -> None:
         """Take the second one, of the partitions that these entries rest on. before() asks no cluster then."""

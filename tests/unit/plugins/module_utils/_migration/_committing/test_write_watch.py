@@ -52,9 +52,7 @@ def watch(monkeypatch):
             },
         )
         plan = Plan("S", "D", "digest", ENTRIES, own_prefix=own_prefix)
-        made = WriteWatch(source, plan, policy, idle_wait)
-        made.begin(earlier)
-        return made
+        return WriteWatch(source, plan, policy, idle_wait, earlier)
 
     return make
 
