@@ -11,7 +11,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading, commit_text, same_commit
 from ..._model.grouping import values_by_key
 from ..._model.option_names import option_name
-from ..._model.plan import Plan, PlanEntry
+from ..._model.plan import Plan, PlanEntry, SourcePosition
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind, keeps
 from ..._model.receipt import Receipt, ReceiptEntry
 from ..one_cluster import check_none_is_both
@@ -23,7 +23,12 @@ _CONNECTOR = "connect-"  # Kafka Connect calls the group of a sink connector so,
 
 def source_groups(plan: Plan) -> list[str]:
     """The groups that the plan gives to others, by name."""
-    return sorted({at.group for entry in plan.entries for at in entry.source if at.offset is not None})
+    return sorted({at.group for entry in plan.entries for at in _given_up(entry)})
+
+
+def _given_up(entry: PlanEntry) -> list[SourcePosition]:
+    """The committed offsets that become this one."""
+    return [at for at in entry.source if at.offset is not None]
 
 
 def check_names(plan: Plan, cluster: str) -> None:
@@ -66,22 +71,18 @@ def kept_groups(plan: Plan, on_blocked: OnBlocked, cluster: str) -> dict[str, st
     remaining, _blocked, _whole = conflicts.without_blocked(plan.entries, on_blocked, cluster)
     given = {entry.key for entry in remaining}
     lines: dict[str, str] = {}
+    policy = f"{option_name('on_blocked')}: {on_blocked}"
     for entry in plan.entries:
-        for at in entry.source if entry.key not in given else ():
-            policy = f"{option_name('on_blocked')}: {on_blocked}"
+        for at in _given_up(entry) if entry.key not in given else ():
             why = f"{entry.group} does not get its offset {at.offset} of {at.partition} ({policy})"
-            if at.offset is not None:
-                lines.setdefault(at.group, f"{at.group}: is not removed, because {why}")
+            lines.setdefault(at.group, f"{at.group}: is not removed, because {why}")
     return lines
 
 
 def check_covered(plan: Plan, current: Commits, cluster: str) -> None:
     """Raise Refused for a committed offset that the plan gives to no other group."""
     planned = values_by_key(
-        ((at.group, at.partition), (at.offset, entry.target))
-        for entry in plan.entries
-        for at in entry.source
-        if at.offset is not None
+        ((at.group, at.partition), (at.offset, entry.target)) for entry in plan.entries for at in _given_up(entry)
     )
     for key, committed in sorted(current.items()):
         given = planned.get(key, [])
@@ -112,9 +113,8 @@ def left_groups(
         is_new = now is None and not (ours and ours.is_confirmed)  # then it gets its offset by the commit
         if not is_new and keeps(now and now.offset, entry.offset or 0, on_rewind, on_advance):
             what = f"{entry.group} is left at {commit_text(now)} instead of {commit_text(entry.target)}"
-            for at in entry.source:
-                if at.offset is not None:
-                    lines.setdefault(at.group, f"{at.group}: is not removed, because {what}")
+            for at in _given_up(entry):
+                lines.setdefault(at.group, f"{at.group}: is not removed, because {what}")
     return lines
 
 
@@ -156,7 +156,8 @@ def _not_given(
         reading, ours = readings[entry.group], receipt.line_of(entry) if receipt is not None else None
         now = reading.offsets.get(entry.partition)
         is_given = same_commit(now, entry.target) or (ours is not None and ours.accounts_for(reading))
-        if entry.target is not None and _is_of(entry, groups) and not is_given:
+        is_of_these = any(at.group in groups for at in _given_up(entry))
+        if entry.target is not None and is_of_these and not is_given:
             yield entry, now, ours
 
 
@@ -176,7 +177,3 @@ def check_order(names: t.Container[str], removed: t.Container[str], receipt: Rec
                 remedy=f"roll back {entry.group} first",
                 kind=FailureKind.INVALID_OPTION,
             )
-
-
-def _is_of(entry: PlanEntry, groups: t.Collection[str]) -> bool:
-    return any(at.group in groups and at.offset is not None for at in entry.source)
