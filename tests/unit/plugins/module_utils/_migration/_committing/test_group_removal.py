@@ -39,12 +39,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    CertificateName,
+    Reason,
+    Verdict,
+)
 from tests.support.identities import known_by_id
 from tests.support.memory_groups import MemoryGroups
 
 HERE = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "cluster")
-NOW = RemovalOptions(idle_wait=0)
+NOW = {"idle_wait": 0}
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 OLD: dict[str, Commits] = {
     "billing": {P0: CommittedOffset(5, "five", 2), P1: CommittedOffset(7)},
@@ -52,26 +56,41 @@ OLD: dict[str, Commits] = {
 }
 
 
+class Cluster(MemoryGroups):
+    """Old and new groups. deleted, denied: topics that are gone, or that the user may not describe."""
+
+    def __init__(self):
+        super().__init__({**OLD, **{f"new-{name}": commits for name, commits in OLD.items()}})
+        self.deleted: set[str] = set()
+        self.denied: set[str] = set()
+
+    def describe_topics(self, _connection, names, surely):
+        assert surely
+        return {name: TopicDescription(0 if error else 9, error) for name in names for error in [self._error(name)]}
+
+    def _error(self, topic):
+        deleted = "UNKNOWN_TOPIC_OR_PARTITION" if topic in self.deleted else None
+        return "TOPIC_AUTHORIZATION_FAILED" if topic in self.denied else deleted
+
+    def remove(self, plan=None, receipt=None, dry=False, save=None, **policies):
+        save = None if dry else save or self.save
+        return remove_old_groups(plan or PLAN, receipt, self.saved, HERE, RemovalOptions(**NOW | policies), save)
+
+    def restore(self, chosen=None, receipt=None, dry=False, **policies):
+        save = None if dry else self.save
+        return restore_old_groups(self.saved, chosen, HERE, RemovalOptions(**NOW | policies), save, receipt)
+
+    def roll_back(self, receipt, chosen=None, gone=(), dry=False, **policies):
+        save = None if dry else self.save
+        return roll_back(receipt, chosen, HERE, CommitOptions(**NOW | policies), save, gone=gone)
+
+
 @pytest.fixture
 def cluster(monkeypatch):
-    its = MemoryGroups({**OLD, **{f"new-{name}": commits for name, commits in OLD.items()}})
+    its = Cluster()
     its.install(monkeypatch, commit)
-    its.deleted = set()  # topics
-    its.denied = set()  # topics
-
-    def describe_topics(_at, names, surely):
-        assert surely
-        return {
-            name: TopicDescription(0, "TOPIC_AUTHORIZATION_FAILED")
-            if name in its.denied
-            else TopicDescription(0, "UNKNOWN_TOPIC_OR_PARTITION")
-            if name in its.deleted
-            else TopicDescription(9)
-            for name in names
-        }
-
-    monkeypatch.setattr(topics, "describe_topics", describe_topics)
-    monkeypatch.setattr(commit, "describe_topics", describe_topics)
+    for module in (topics, commit):
+        monkeypatch.setattr(module, "describe_topics", its.describe_topics)
     known_by_id(monkeypatch, lambda _connection: "id")
     return its
 
@@ -86,48 +105,58 @@ def entry(group: str, partition: TopicPartition, to: str | None = None, **more: 
     )  # fmt: skip
 
 
-PLAN = Plan("id", "id", "digest", (entry("billing", P0), entry("billing", P1), entry("shipping", P0)))
+def plan_of(*entries: PlanEntry) -> Plan:
+    return Plan("id", "id", "digest", entries)
+
+
+def blocked(entry: PlanEntry) -> PlanEntry:
+    return entry.blocked(Reason.DESTINATION_LAGS, "")
+
+
+PLAN = plan_of(entry("billing", P0), entry("billing", P1), entry("shipping", P0))
 
 
 def test_the_file_is_on_disk_before_the_first_group_is_removed(cluster):
-    predicted = remove_old_groups(PLAN, None, None, HERE, NOW, None)
+    predicted = cluster.remove(dry=True)
     assert cluster.done == []
-    outcome = remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    outcome = cluster.remove()
     assert outcome == predicted and outcome.groups == ["billing", "shipping"]
     assert cluster.done == ["file", "billing removed", "shipping removed"]
     assert set(cluster.groups) == {"new-billing", "new-shipping"}
     assert cluster.saved.gone() == OLD
-    again = remove_old_groups(PLAN, None, cluster.saved, HERE, NOW, cluster.save)
+    again = cluster.remove()
     assert (again.groups, again.left_out, again.removed) == ([], [], cluster.saved)
 
 
-WRITTEN = CommittedOffset(9)
-SHIPPED = Receipt("id", (ReceiptEntry("new-shipping", P0, None, WRITTEN, WRITTEN),))
+def became(group: str, partition: TopicPartition) -> ReceiptEntry:
+    written = OLD[group][partition]
+    return ReceiptEntry(f"new-{group}", partition, None, written, written, (Origin(group, partition),))
+
+
+BILLING = Receipt("id", (became("billing", P0), became("billing", P1)))
+SHIPPED = Receipt("id", (became("shipping", P0),))
 
 
 def test_new_groups_that_have_consumed_since_are_known_by_the_receipt(cluster):
     cluster.groups["new-shipping"][P0] = CommittedOffset(30)
     with pytest.raises(Refused, match="has the committed offset 30, and not 9 of the plan.*Commit the plan first"):
-        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+        cluster.remove()
     cluster.protocols["new-shipping"] = "consumer"
-    assert remove_old_groups(PLAN, SHIPPED, None, HERE, NOW, cluster.save).groups == ["billing", "shipping"]
+    assert cluster.remove(receipt=SHIPPED).groups == ["billing", "shipping"]
 
 
 def test_an_old_group_is_not_removed_where_the_new_one_loses_its_offset_in_the_last_moment(cluster):
     cluster.after_reading = cluster.groups["new-shipping"].clear
     with pytest.raises(Refused, match="has the committed offset none, and not 9"):
-        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+        cluster.remove()
     assert cluster.done == [] and cluster.groups["shipping"] == OLD["shipping"]
 
 
 def test_an_old_group_is_not_removed_where_a_tool_may_have_moved_the_new_one(cluster):
     cluster.groups["new-shipping"][P0] = CommittedOffset(30)
     for policy in ("fail", "rewind"):
-        options = dataclasses.replace(NOW, on_rewind=policy)
-        with pytest.raises(
-            Refused, match="although no consumer has ever joined it: .* Start a consumer of new-shipping"
-        ):
-            remove_old_groups(PLAN, SHIPPED, None, HERE, options, cluster.save)
+        with pytest.raises(Refused, match="no consumer has ever joined it: .* Start a consumer of new-shipping"):
+            cluster.remove(receipt=SHIPPED, on_rewind=policy)
     assert cluster.done == []
 
 
@@ -136,9 +165,8 @@ def test_an_old_group_is_not_removed_where_a_tool_may_have_moved_the_new_one(clu
 )
 def test_an_old_group_stays_where_a_policy_has_left_its_new_one_at_another_offset(cluster, now, policies):
     cluster.groups["new-shipping"] = {P0: CommittedOffset(now)} if now else {}
-    options = dataclasses.replace(NOW, **policies)
-    predicted = remove_old_groups(PLAN, SHIPPED, None, HERE, options, None)
-    outcome = remove_old_groups(PLAN, SHIPPED, None, HERE, options, cluster.save)
+    predicted = cluster.remove(receipt=SHIPPED, dry=True, **policies)
+    outcome = cluster.remove(receipt=SHIPPED, **policies)
     assert outcome == predicted and outcome.groups == ["billing"] and "shipping" in cluster.groups
     where = now or "none"
     assert outcome.left_out == [f"shipping: is not removed, because new-shipping is left at {where} instead of 9"]
@@ -146,13 +174,15 @@ def test_an_old_group_stays_where_a_policy_has_left_its_new_one_at_another_offse
 
 def test_a_new_group_that_is_not_there_yet_keeps_no_old_one(cluster):
     del cluster.groups["new-shipping"]
-    keep = dataclasses.replace(NOW, on_rewind="keep")
-    assert remove_old_groups(PLAN, None, None, HERE, keep, None).groups == ["billing", "shipping"]
+    assert cluster.remove(on_rewind="keep", dry=True).groups == ["billing", "shipping"]
 
 
 def change(cluster: MemoryGroups, **groups: Commits) -> None:
     for name, commits in groups.items():
         cluster.groups[name] |= commits
+
+
+NOT_GIVEN = "partition 0: .* offset 5, and a new group does not get it"
 
 
 @pytest.mark.parametrize(
@@ -162,21 +192,11 @@ def change(cluster: MemoryGroups, **groups: Commits) -> None:
         (lambda it: change(it, billing={P1._replace(topic="x"): CommittedOffset(8)}), PLAN, "topic x.* no new group gets"),
         (
             lambda it: None,
-            dataclasses.replace(PLAN, entries=(*PLAN.entries[:2], entry("shipping", P0, to="billing"))),
+            plan_of(*PLAN.entries[:2], entry("shipping", P0, to="billing")),
             "group billing: the group is to be removed, and it is a new name in the plan, too",
         ),
-        (
-            lambda it: None,
-            dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[0], offset=None), *PLAN.entries[1:])),
-            "partition 0: .* offset 5, and a new group does not get it",
-        ),
-        (
-            lambda it: None,
-            dataclasses.replace(
-                PLAN, entries=(dataclasses.replace(entry("billing", P0, to="blocked"), offset=None), *PLAN.entries)
-            ),
-            "partition 0: .* offset 5, and a new group does not get it",
-        ),
+        (lambda it: None, plan_of(blocked(PLAN.entries[0]), *PLAN.entries[1:]), NOT_GIVEN),
+        (lambda it: None, plan_of(blocked(entry("billing", P0, to="another")), *PLAN.entries), NOT_GIVEN),
         (lambda it: None, dataclasses.replace(PLAN, source_id="other"), "from one cluster to another: .* the id id, not other"),
         (lambda it: None, dataclasses.replace(PLAN, source_id="x", destination_id="x"), "another cluster: .* the id id, not x"),
         (lambda it: it.groups.pop("new-billing"), PLAN, "group new-billing, .* has the committed offset none, and not 5"),
@@ -185,17 +205,15 @@ def change(cluster: MemoryGroups, **groups: Commits) -> None:
 def test_nothing_is_removed_that_would_be_lost(cluster, prepare, plan, told):
     prepare(cluster)
     with pytest.raises(Refused, match=told):
-        remove_old_groups(plan, None, None, HERE, NOW, cluster.save)
+        cluster.remove(plan)
     assert cluster.done == []
 
 
 @pytest.mark.parametrize("on_blocked", ["skip_group", "skip_partition"])
 def test_an_old_group_stays_where_a_new_one_does_not_get_all_that_it_had_committed(cluster, on_blocked):
-    blocked = dataclasses.replace(entry("billing", P1), offset=None, verdict=Verdict.BLOCKED, evidence=Evidence())
-    plan = dataclasses.replace(PLAN, entries=(PLAN.entries[0], blocked, PLAN.entries[2]))
-    skip = dataclasses.replace(NOW, on_blocked=on_blocked)
-    predicted = remove_old_groups(plan, None, None, HERE, skip, None)
-    outcome = remove_old_groups(plan, None, None, HERE, skip, cluster.save)
+    plan = plan_of(PLAN.entries[0], blocked(PLAN.entries[1]), PLAN.entries[2])
+    predicted = cluster.remove(plan, on_blocked=on_blocked, dry=True)
+    outcome = cluster.remove(plan, on_blocked=on_blocked)
     assert outcome == predicted and outcome.groups == ["shipping"]
     assert outcome.left_out == [
         f"billing: is not removed, because new-billing does not get its offset {offset} of orders-{partition} (on_blocked: "
@@ -206,13 +224,9 @@ def test_an_old_group_stays_where_a_new_one_does_not_get_all_that_it_had_committ
 
 
 def test_groups_that_become_one_stay_together_where_it_is_left_out_as_a_whole(cluster):
-    blocked = dataclasses.replace(
-        entry("billing", P1, to="one"), offset=None, verdict=Verdict.BLOCKED, evidence=Evidence()
-    )
-    plan = dataclasses.replace(PLAN, entries=(entry("billing", P0), blocked, entry("shipping", P0, to="one")))
+    plan = plan_of(entry("billing", P0), blocked(entry("billing", P1, to="one")), entry("shipping", P0, to="one"))
     cluster.groups["one"] = {}
-    skip = dataclasses.replace(NOW, on_blocked="skip_group")
-    assert remove_old_groups(plan, None, None, HERE, skip, cluster.save).groups == []
+    assert cluster.remove(plan, on_blocked="skip_group").groups == []
     assert {"billing", "shipping"} <= set(cluster.groups)
 
 
@@ -223,31 +237,27 @@ def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed
     ):
         cluster.states, cluster.protocols = states, protocols
         with pytest.raises(GroupBusy, match=told):
-            remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
-    skip = dataclasses.replace(NOW, on_active_group="skip_group")
-    assert remove_old_groups(PLAN, None, None, HERE, skip, None).groups == ["shipping"]
+            cluster.remove()
+    assert cluster.remove(on_active_group="skip_group", dry=True).groups == ["shipping"]
     cluster.states, cluster.protocols, cluster.rights = {}, {}, {"READ"}
     with pytest.raises(NotAuthorized, match="GROUP DELETE on billing"):
-        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+        cluster.remove()
     assert cluster.done == []
 
 
 def test_what_a_removed_group_may_have_committed_out_of_sight_is_noted(cluster):
     cluster.groups["billing"][P0._replace(topic="payments")] = CommittedOffset(500)
     cluster.hidden = {"payments"}
-    for save in (None, cluster.save):
-        (note,) = remove_old_groups(PLAN, None, None, HERE, NOW, save).notes
+    for dry in (True, False):
+        (note,) = cluster.remove(dry=dry).notes
         assert note.kind is NoteKind.COMMITS_HIDDEN and "committed on the others: billing, shipping." in note.text
 
 
 def test_the_group_of_a_sink_connector_which_finds_it_by_its_name_is_not_removed(cluster):
     cluster.groups["connect-sink"] = dict(OLD["shipping"])
     source = (SourcePosition("connect-sink", P0, 9),)
-    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(entry("shipping", P0), source=source),))
-    with pytest.raises(
-        Refused, match="group connect-sink: the group belongs to the sink connector sink of Kafka Connect"
-    ):
-        remove_old_groups(plan, None, None, HERE, NOW, cluster.save)
+    with pytest.raises(Refused, match="group connect-sink: the group belongs to the sink connector sink of Kafka Con"):
+        cluster.remove(plan_of(dataclasses.replace(entry("shipping", P0), source=source)))
     assert cluster.done == []
 
 
@@ -257,7 +267,7 @@ def test_a_group_that_is_joined_in_the_last_moment_is_not_in_the_file(cluster):
         cluster.states["billing"] = "Stable"
 
     with pytest.raises(GroupBusy, match="group billing: the group cannot be removed"):
-        remove_old_groups(PLAN, None, None, HERE, NOW, save)
+        cluster.remove(save=save)
     assert set(cluster.groups) == {"billing", "new-billing", "new-shipping"}
     assert set(cluster.saved.gone()) == {"shipping"}
 
@@ -265,47 +275,45 @@ def test_a_group_that_is_joined_in_the_last_moment_is_not_in_the_file(cluster):
 @pytest.mark.parametrize("steps", range(4))
 def test_a_removal_that_was_killed_is_completed_or_taken_back(cluster, steps):
     with cluster.killed_after(steps, surely=False):
-        remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
-    remove_old_groups(PLAN, None, cluster.saved, HERE, NOW, cluster.save)
+        cluster.remove()
+    cluster.remove()
     assert set(cluster.groups) == {"new-billing", "new-shipping"}
     for lives in range(5):
         with cluster.killed_after(lives, surely=False):
-            restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
-    restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+            cluster.restore()
+    cluster.restore()
     assert {name: cluster.groups[name] for name in OLD} == OLD
     assert cluster.saved.gone() == {}
 
 
 def test_only_selected_groups_come_back_and_a_second_time_nothing_is_done(cluster):
-    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.remove()
     chosen = Selection(groups=("billing", "never-removed"))
-    predicted = restore_old_groups(cluster.saved, chosen, HERE, NOW, None)
-    outcome = restore_old_groups(cluster.saved, chosen, HERE, NOW, cluster.save)
+    predicted = cluster.restore(chosen, dry=True)
+    outcome = cluster.restore(chosen)
     assert outcome == predicted and outcome.groups == ["billing"]
     assert cluster.groups["billing"] == OLD["billing"] and "shipping" not in cluster.groups
     cluster.done.clear()
-    again = restore_old_groups(cluster.saved, chosen, HERE, NOW, cluster.save)
+    again = cluster.restore(chosen)
     assert (again.groups, again.removed, cluster.done) == ([], cluster.saved, [])
 
 
 def test_what_comes_back_beside_a_refused_commit_is_known_and_goes_on(cluster):
-    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.remove()
     cluster.refused = {P1: "UNKNOWN_TOPIC_OR_PARTITION"}
     with pytest.raises(BrokerError, match="1 of 3 commits was refused"):
-        restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+        cluster.restore()
     cluster.refused = {}
     cluster.groups["shipping"][P0] = CommittedOffset(20)
-    again = restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+    again = cluster.restore()
     assert (again.groups, cluster.groups["shipping"][P0]) == (["billing"], CommittedOffset(20))
 
 
 def test_what_the_brokers_would_not_take_any_more_is_refused_before_any_group_is_made_again(cluster):
-    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.remove()
     cluster.done, cluster.metadata_limit = [], 3
-    with pytest.raises(
-        Refused, match="group billing, topic orders, partition 0: the metadata of 4 characters is too long"
-    ):
-        restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+    with pytest.raises(Refused, match="billing, topic orders, partition 0: the metadata of 4 characters is too long"):
+        cluster.restore()
     assert cluster.done == []
 
 
@@ -313,29 +321,33 @@ def test_a_removed_group_comes_back_without_the_topic_that_was_deleted_since(clu
     clicks = TopicPartition("clicks", 0)
     cluster.groups["billing"][clicks] = cluster.groups["new-billing"][clicks] = CommittedOffset(3)
     added = dataclasses.replace(entry("billing", P0), partition=clicks, source=(SourcePosition("billing", clicks, 3),))
-    plan = dataclasses.replace(
-        PLAN, entries=(*PLAN.entries, dataclasses.replace(added, offset=3, metadata="", leader_epoch=None))
-    )
-    remove_old_groups(plan, None, None, HERE, NOW, cluster.save)
+    cluster.remove(plan_of(*PLAN.entries, dataclasses.replace(added, offset=3, metadata="", leader_epoch=None)))
     assert clicks in cluster.saved.gone()["billing"]
     del cluster.groups["new-billing"][clicks]  # as brokers do when a topic is deleted
     cluster.deleted = {"clicks"}
-    predicted = restore_old_groups(cluster.saved, None, HERE, NOW, None)
-    outcome = restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+    predicted = cluster.restore(dry=True)
+    outcome = cluster.restore()
     assert outcome == predicted and outcome.left_out == ["billing clicks-0: does not exist any more: left out"]
     assert cluster.groups["billing"] == OLD["billing"] and cluster.saved.gone() == {}
+
+
+def moved_to(new: str, *old: tuple[str, str]) -> ReceiptEntry:
+    origins = tuple(Origin(group, TopicPartition(topic, 0)) for group, topic in old)
+    return ReceiptEntry(new, TopicPartition("clicks-v2", 0), None, CommittedOffset(3), CommittedOffset(3), origins)
+
+
+def removed(traits: Traits = NO_TRAITS, **groups: Commits) -> Removed:
+    readings = [GroupReading(name, True, "Empty", "classic", "", commits) for name, commits in groups.items()]
+    return Removed("id").with_removed(readings, traits)
 
 
 @pytest.mark.parametrize("is_removed", [True, False])
 def test_a_new_group_keeps_the_only_offset_of_a_topic_whose_old_one_was_deleted(cluster, is_removed):
     old, new = TopicPartition("clicks", 0), TopicPartition("clicks-v2", 0)
     cluster.groups["billing"][old] = cluster.groups["new-billing"][new] = CommittedOffset(3)
-    reading = GroupReading("billing", True, "Empty", "classic", "", dict(cluster.groups["billing"]))
-    moved = ReceiptEntry("new-billing", new, None, CommittedOffset(3), CommittedOffset(3), (Origin("billing", old),))
-    receipt = Receipt("id", (became("billing", P0), became("billing", P1), moved))
+    receipt = Receipt("id", (*BILLING.entries, moved_to("new-billing", ("billing", "clicks"))))
     if is_removed:
-        del cluster.groups["billing"]
-        cluster.saved = Removed("id").with_removed([reading], NO_TRAITS)
+        cluster.saved = removed(billing=cluster.groups.pop("billing"))
     else:
         del cluster.groups["billing"][old]  # as brokers do when a topic is deleted
         cluster.saved = Removed("id")
@@ -346,29 +358,17 @@ def test_a_new_group_keeps_the_only_offset_of_a_topic_whose_old_one_was_deleted(
         "new-billing, topic clicks-v2, partition 0: the offset came from billing clicks-0, which does not exist any more: .*"
         f"Leave {leave}, and let the consumers of new-billing go on"
     )
-    for save in (None, cluster.save):
+    for dry in (True, False):
         with pytest.raises(Refused, match=told):
-            restore_old_groups(cluster.saved, chosen, HERE, NOW, save, receipt)
+            cluster.restore(chosen, receipt, dry)
         with pytest.raises(Refused, match=told):
-            roll_back(
-                receipt,
-                chosen,
-                HERE,
-                CommitOptions(idle_wait=0),
-                save,
-                gone=cluster.saved.gone(),
-            )
+            cluster.roll_back(receipt, chosen, cluster.saved.gone(), dry)
     assert cluster.done == [] and cluster.groups["new-billing"][new] == CommittedOffset(3)
     cluster.deleted = {"clicks", "clicks-v2"}  # no record of it is left
     del cluster.groups["new-billing"][new]
-    restore_old_groups(cluster.saved, chosen, HERE, NOW, cluster.save, receipt)
-    assert roll_back(receipt, chosen, HERE, CommitOptions(idle_wait=0), cluster.save, gone=cluster.saved.gone()).set
+    cluster.restore(chosen, receipt)
+    assert cluster.roll_back(receipt, chosen, gone=cluster.saved.gone()).set
     assert cluster.groups["billing"] == OLD["billing"] and "new-billing" not in cluster.groups
-
-
-def moved_to(new: str, *old: tuple[str, str]) -> ReceiptEntry:
-    origins = tuple(Origin(group, TopicPartition(topic, 0)) for group, topic in old)
-    return ReceiptEntry(new, TopicPartition("clicks-v2", 0), None, CommittedOffset(3), CommittedOffset(3), origins)
 
 
 def test_where_nobody_sees_whether_the_old_topic_was_deleted_the_rollback_says_which_acl_tells(cluster):
@@ -379,10 +379,10 @@ def test_where_nobody_sees_whether_the_old_topic_was_deleted_the_rollback_says_w
     told = "group new, topic clicks-v2, partition 0: .* billing clicks-0, and the user may not see whether topic clicks still"
     choice = "Grant the user ACL TOPIC DESCRIBE on clicks; or leave clicks out by exclude_topic_patterns, and let"
     with pytest.raises(Refused, match=f"{told} exists.*{choice}"):
-        roll_back(receipt, None, HERE, CommitOptions(idle_wait=0), cluster.save, gone=())
+        cluster.roll_back(receipt)
     assert cluster.done == []
     cluster.denied = set()
-    assert roll_back(receipt, None, HERE, CommitOptions(idle_wait=0), cluster.save, gone=()).set
+    assert cluster.roll_back(receipt).set
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_of_a_merge_all_is_to_be_left_out_together(cluster, old, leave):
     cluster.groups["new"] = {TopicPartition("clicks-v2", 0): CommittedOffset(3)}
     cluster.deleted = {"clicks"}
     with pytest.raises(Refused, match=f"Leave {leave}, and let the consumers of new go on"):
-        roll_back(Receipt("id", (moved_to("new", *old),)), None, HERE, CommitOptions(idle_wait=0), None, gone={"gone"})
+        cluster.roll_back(Receipt("id", (moved_to("new", *old),)), gone={"gone"}, dry=True)
 
 
 @pytest.mark.parametrize("lacks", ["the old topic", "the old group"])
@@ -406,47 +406,39 @@ def test_what_is_left_out_because_it_is_in_use_refuses_no_rollback_of_the_others
     cluster.groups["new"] = {TopicPartition("clicks-v2", 0): CommittedOffset(3)}
     cluster.deleted = {"clicks"} if lacks == "the old topic" else set()
     receipt = Receipt("id", (moved_to("new", old), became("shipping", P0)))
-    skip = CommitOptions(idle_wait=0, on_active_group="skip_group")
     with pytest.raises(Refused, match="group new"):
-        roll_back(receipt, None, HERE, skip, cluster.save, gone=())
+        cluster.roll_back(receipt, on_active_group="skip_group")
     cluster.states["new"] = "Stable"
-    outcome = roll_back(receipt, None, HERE, skip, cluster.save, gone=())
+    outcome = cluster.roll_back(receipt, on_active_group="skip_group")
     assert outcome.active_groups == ["new"] and {group for group, _partition in outcome.set} == {"new-shipping"}
     assert "new" in cluster.groups and "new-shipping" not in cluster.groups
 
 
 def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
-    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.remove()
     cluster.groups["billing"] = {P0: CommittedOffset(50)}
     for protocol, told in (("", "has committed up to 45 records more"), ("consumer", "has consumed up to 45 records")):
         cluster.protocols["billing"] = protocol
         with pytest.raises(Refused, match=f"billing, topic orders, partition 0: .* {told} .* on_rewind"):
-            restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
-    kept = restore_old_groups(cluster.saved, None, HERE, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
+            cluster.restore()
+    kept = cluster.restore(on_rewind="keep")
     assert kept.groups == ["shipping"] and cluster.groups["billing"] == {P0: CommittedOffset(50)}
     assert set(cluster.saved.gone()) == {"billing"}
-    restore_old_groups(cluster.saved, None, HERE, dataclasses.replace(NOW, on_rewind="rewind"), cluster.save)
+    cluster.restore(on_rewind="rewind")
     assert cluster.groups["billing"] == OLD["billing"]
-
-
-def became(group: str, partition: TopicPartition) -> ReceiptEntry:
-    written = OLD[group][partition]
-    return ReceiptEntry(f"new-{group}", partition, None, written, written, (Origin(group, partition),))
 
 
 def test_an_old_group_comes_back_only_if_its_new_one_goes(cluster):
     """Both would consume the same records."""
-    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
-    receipt = Receipt("id", (became("billing", P0), became("billing", P1)))
+    cluster.remove()
     cluster.groups["new-billing"][P1] = CommittedOffset(30)
     with pytest.raises(Refused, match="committed up to 23 records more since, although no consumer has ever joined it"):
-        restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save, receipt)
+        cluster.restore(None, BILLING)
     cluster.protocols["new-billing"] = "consumer"  # it has consumed since
     cluster.done.clear()
     for policy in ("fail", "keep"):
-        options = dataclasses.replace(NOW, on_rewind=policy)
         with pytest.raises(Refused) as refused:
-            restore_old_groups(cluster.saved, None, HERE, options, cluster.save, receipt)
+            cluster.restore(None, BILLING, on_rewind=policy)
         told = str(refused.value)
         assert "beside new groups that stay: new-billing orders-1 was set to 7 and has 30 now" in told
         assert "orders-0" not in told  # which has not moved
@@ -455,17 +447,15 @@ def test_an_old_group_comes_back_only_if_its_new_one_goes(cluster):
             "so on_rewind: keep is refused, too" in told and "on_rewind to rewind" in told and "on_advance" not in told
         )
     assert cluster.done == [] and "billing" not in cluster.groups
-    options = dataclasses.replace(NOW, on_rewind="rewind")
-    assert "billing" in restore_old_groups(cluster.saved, None, HERE, options, cluster.save, receipt).groups
+    assert "billing" in cluster.restore(None, BILLING, on_rewind="rewind").groups
 
 
 def test_an_old_group_does_not_come_back_while_its_new_one_is_in_use(cluster):
-    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.remove()
     cluster.states["new-shipping"] = "Stable"
-    skip = dataclasses.replace(NOW, on_active_group="skip_group")
     told = r"that stay: new-shipping is in use: both would consume the same records\. Stop the consumers of the new groups; or"
     with pytest.raises(Refused, match=told):
-        restore_old_groups(cluster.saved, None, HERE, skip, cluster.save, Receipt("id", (became("shipping", P0),)))
+        cluster.restore(None, SHIPPED, on_active_group="skip_group")
 
 
 @pytest.mark.parametrize(
@@ -475,40 +465,34 @@ def test_an_old_group_does_not_come_back_while_its_new_one_is_in_use(cluster):
 )
 def test_a_new_group_does_not_go_while_its_old_one_exists_again_without_its_offsets(cluster, stray, policies):
     """Somebody has started a forgotten consumer of the old name."""
-    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
-    receipt = Receipt("id", (became("billing", P0), became("billing", P1)))
+    cluster.remove()
     cluster.groups["billing"] = dict(stray)
     cluster.states = {} if stray else {"billing": "Stable"}
     told = (
         "new-billing: the group got its offsets from billing, which is not made again: .* Stop the consumers of billing"
     )
     cluster.done.clear()
-    for save in (None, cluster.save):
+    for dry in (True, False):
         with pytest.raises(Refused, match=told):
-            restore_old_groups(cluster.saved, None, HERE, dataclasses.replace(NOW, **policies), save, receipt)
+            cluster.restore(None, BILLING, dry=dry, **policies)
     with pytest.raises(Refused, match=told):  # it has come since
-        roll_back(receipt, None, HERE, CommitOptions(idle_wait=0), cluster.save, gone=cluster.saved.gone())
+        cluster.roll_back(BILLING, gone=cluster.saved.gone())
     assert cluster.done == []
 
 
 def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
-    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
-    written = CommittedOffset(9)
-    first = ReceiptEntry("new-shipping", P0, None, written, written, (Origin("shipping", P0),))
-    second = ReceiptEntry("newer", P0, None, written, written, (Origin("new-shipping", P0),))
-    receipt = Receipt("id", (first, second))
+    cluster.remove()
+    first = became("shipping", P0)
+    receipt = Receipt("id", (first, first._replace(group="newer", source=(Origin("new-shipping", P0),))))
     source = (SourcePosition("new-shipping", P0, 9),)
-    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[2], group="newer", source=source),))
     cluster.groups["newer"] = dict(OLD["shipping"])
-    remove_old_groups(plan, None, cluster.saved, HERE, NOW, cluster.save)
+    cluster.remove(plan_of(dataclasses.replace(PLAN.entries[2], group="newer", source=source)))
     for selection in (Selection(groups=("shipping",)), None):
-        with pytest.raises(
-            Refused, match="group shipping: the group became new-shipping, .* Roll back new-shipping first"
-        ):
-            restore_old_groups(cluster.saved, selection, HERE, NOW, cluster.save, receipt)
+        with pytest.raises(Refused, match="group shipping: the group became new-shipping, .* Roll back new-shipping"):
+            cluster.restore(selection, receipt)
     assert set(cluster.groups) == {"newer", "new-billing"}
     for name in ("new-shipping", "shipping"):
-        restored = restore_old_groups(cluster.saved, Selection(groups=(name,)), HERE, NOW, cluster.save, receipt)
+        restored = cluster.restore(Selection(groups=(name,)), receipt)
         assert restored.groups == [name]
 
 
@@ -516,8 +500,8 @@ SHOP: Commits = {P0: CommittedOffset(5), TopicPartition("parcels", 0): Committed
 SPLIT = Receipt(
     "id",
     tuple(
-        ReceiptEntry(group, partition, None, SHOP[partition], SHOP[partition], (Origin("shop", partition),))
-        for group, partition in zip(("billing", "delivery"), SHOP, strict=True)
+        ReceiptEntry(group, at, None, SHOP[at], SHOP[at], (Origin("shop", at),))
+        for group, at in zip(("billing", "delivery"), SHOP, strict=True)
     ),
 )
 PATTERNS = {
@@ -531,43 +515,38 @@ PATTERNS = {
 def split(cluster):
     """Shop was split into billing and delivery, and removed; so was another group, which consumed none of its topics."""
     cluster.groups = {"billing": {P0: SHOP[P0]}, "delivery": {key: at for key, at in SHOP.items() if key != P0}}
-    other = {TopicPartition("payments", 0): CommittedOffset(3)}
-    readings = [
-        GroupReading(name, True, "Empty", "classic", "", at) for name, at in {"shop": SHOP, "till": other}.items()
-    ]
-    cluster.saved = Removed("id").with_removed(readings, NO_TRAITS)
+    cluster.saved = removed(shop=SHOP, till={TopicPartition("payments", 0): CommittedOffset(3)})
     return cluster
 
 
 @pytest.mark.parametrize("topics", PATTERNS.values(), ids=PATTERNS.keys())
 def test_an_old_group_does_not_come_back_for_some_of_its_topics_beside_the_new_group_of_the_others(split, topics):
     chosen = Selection(groups=("shop",), **topics)
-    for save in (None, split.save):
+    for dry in (True, False):
         with pytest.raises(Refused, match=r"new groups that stay: delivery has parcels of shop: .* Select all topics"):
-            restore_old_groups(split.saved, chosen, HERE, NOW, save, SPLIT)
+            split.restore(chosen, SPLIT, dry=dry)
     assert split.done == [] and "shop" not in split.groups
     del split.groups["delivery"]  # it was never started, and has expired
-    restore_old_groups(split.saved, chosen, HERE, NOW, split.save, SPLIT)
+    split.restore(chosen, SPLIT)
     assert split.groups["shop"] == SHOP
 
 
 def test_with_topics_only_the_removed_groups_that_consumed_them_come_back(split):
     chosen = Selection(group_patterns=(".*",), topics=("orders", "parcels"))
-    assert restore_old_groups(split.saved, chosen, HERE, NOW, split.save, SPLIT).groups == ["shop"]
+    assert split.restore(chosen, SPLIT).groups == ["shop"]
     assert set(split.saved.gone()) == {"till"}
 
 
 def test_a_removed_group_comes_back_without_a_topic_that_was_created_again_and_is_left_out(cluster, monkeypatch):
     identities = known_by_id(monkeypatch, lambda _connection: "id")
     identities.traits["id"] = Traits(topic_ids={"orders": "first", "parcels": "first"})
-    reading = GroupReading("shop", True, "Empty", "classic", "", SHOP)
-    removed = Removed("id").with_removed([reading], identities.traits["id"])
+    cluster.saved = removed(identities.traits["id"], shop=SHOP)
     identities.traits["id"] = Traits(topic_ids={"orders": "first", "parcels": "second"})
     cluster.groups = {"billing": {P0: SHOP[P0]}}
     with pytest.raises(Refused, match="parcels.* created again .* Leave the topic out by exclude_topic_patterns"):
-        restore_old_groups(removed, Selection(groups=("shop",)), HERE, NOW, cluster.save, SPLIT)
+        cluster.restore(Selection(groups=("shop",)), SPLIT)
     chosen = Selection(groups=("shop",), exclude_topic_patterns=("parcels",))
-    assert restore_old_groups(removed, chosen, HERE, NOW, cluster.save, SPLIT).groups == ["shop"]
+    assert cluster.restore(chosen, SPLIT).groups == ["shop"]
     assert cluster.groups["shop"] == {P0: SHOP[P0]} and cluster.saved.gone() == {}
 
 
@@ -577,8 +556,8 @@ def test_what_groups_that_were_removed_before_had_on_a_topic_that_was_created_ag
     clicks = TopicPartition("clicks", 0)
     commits = {P0: CommittedOffset(41), clicks: CommittedOffset(3)}
     old = Traits(topic_ids={"orders": "first", "clicks": "first"})
-    noted = Removed("id").with_removed([GroupReading("audit", True, "Empty", "classic", "", commits)], old)
-    outcome = remove_old_groups(PLAN, None, noted, HERE, NOW, cluster.save)
+    cluster.saved = removed(old, audit=commits)
+    outcome = cluster.remove()
     assert outcome.left_out == ["audit orders-0: the topic was created again since the group was removed"]
     assert cluster.saved.gone() == OLD | {"audit": {clicks: CommittedOffset(3)}}
     assert cluster.saved.traits.topic_ids == {"orders": "second", "clicks": "first"}
@@ -586,27 +565,25 @@ def test_what_groups_that_were_removed_before_had_on_a_topic_that_was_created_ag
 
 def test_a_rollback_leaves_the_only_group_that_has_the_offsets_of_a_removed_one(cluster):
     """Where removed.json is lost, or does not have the old group, which nobody could make again then."""
-    receipt = Receipt("id", (became("billing", P0), became("billing", P1), became("shipping", P0)))
-    options = CommitOptions(idle_wait=0)
+    receipt = Receipt("id", (*BILLING.entries, became("shipping", P0)))
+    cluster.saved = Removed("id")
     del cluster.groups["billing"]
     told = "group new-billing: the group got its offsets from billing, which has none now: .* restore removed.json from hist"
-    for save in (None, cluster.save):
+    for dry in (True, False):
         with pytest.raises(Refused, match=told):
-            roll_back(receipt, None, HERE, options, save, gone=())
+            cluster.roll_back(receipt, dry=dry)
         with pytest.raises(Refused, match=told):
-            restore_old_groups(Removed("id"), None, HERE, NOW, save, receipt)
+            cluster.restore(None, receipt, dry=dry)
     assert cluster.done == []
-    roll_back(receipt, None, HERE, options, None, gone={"billing"})  # it would be made again, in a dry run
-    roll_back(receipt, Selection(groups=("shipping",)), HERE, options, cluster.save, gone=())  # a clone
+    cluster.roll_back(receipt, gone={"billing"}, dry=True)  # it would be made again, in a dry run
+    cluster.roll_back(receipt, Selection(groups=("shipping",)))  # a clone
     assert set(cluster.groups) == {"new-billing", "shipping"}
     del cluster.groups["new-billing"]  # nothing of it is left to lose
-    assert roll_back(receipt, None, HERE, options, cluster.save, gone=()).set == {}
+    assert cluster.roll_back(receipt).set == {}
 
 
 def test_a_file_of_another_cluster_is_refused(cluster):
-    for call in (
-        lambda: remove_old_groups(PLAN, None, Removed("other"), HERE, NOW, cluster.save),
-        lambda: restore_old_groups(Removed("other"), None, HERE, NOW, cluster.save),
-    ):
+    cluster.saved = Removed("other")
+    for call in (cluster.remove, cluster.restore):
         with pytest.raises(Refused, match=r"another cluster: this one has the id id, not other"):
             call()

@@ -61,28 +61,12 @@ def test_what_stands_right_or_has_consumed_since_is_not_written(would_write):
     assert would_write(entries, commits) == [("billing", P1), ("shipping", P0)]
 
 
-@pytest.mark.parametrize(
-    ("options", "commits", "expected"),
-    [
-        ({}, {("billing", P0): 90, ("billing", P1): 10}, [P0, P1]),
-        ({"on_rewind": "keep"}, {("billing", P0): 90, ("billing", P1): 10}, [P1]),
-        ({"on_advance": "keep"}, {("billing", P0): 90, ("billing", P1): 10}, [P0]),
-        ({"on_advance": "keep", "on_rewind": "keep"}, {}, [P0, P1]),
-    ],
-)
-def test_what_an_option_keeps_is_not_written(would_write, options, commits, expected):
-    planned = [
-        dataclasses.replace(entry(*key), expected=CommittedOffset(commits[key]) if key in commits else None)
-        for key in (("billing", P0), ("billing", P1))
-    ]
-    its = would_write(planned, commits, dataclasses.replace(NOW, **options))
-    assert [partition for _group, partition in its] == expected
-
-
-def test_what_keep_does_not_keep_is_verified_although_the_commit_refuses_it(would_write):
-    """The commit has changed since the plan was made, and no policy overrides that."""
-    keep = dataclasses.replace(NOW, on_rewind="keep", on_advance="keep")
-    assert would_write([entry("billing", P0)], {("billing", P0): 90}, keep) == [("billing", P0)]
+def test_what_an_option_keeps_is_not_written(would_write):
+    """Each way of a policy: test_conflicts.py."""
+    planned = [dataclasses.replace(entry("billing", at), expected=CommittedOffset(90)) for at in (P0, P1)]
+    keep = dataclasses.replace(NOW, on_rewind="keep")
+    found = {("billing", P0): 90, ("billing", P1): 91}  # the second one has changed since the plan was made
+    assert would_write(planned, found, keep) == [("billing", P1)]
 
 
 def test_groups_that_are_left_out_are_not_written(would_write):

@@ -1,6 +1,5 @@
 """A verification by anchors looks for the first unconsumed record of the source, not for the first one that has a copy."""
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -81,6 +80,9 @@ def evidence(source: int, destination: int) -> Evidence:
     return Evidence(None, copied(source, destination), PARTS, CertificateName.WHOLE_LOGS)
 
 
+LAST = Evidence(copied(59, 59), None, PARTS, CertificateName.WHOLE_LOGS)  # of a group that has consumed all
+
+
 def test_records_that_the_destination_has_lost_are_a_problem(verified):
     found, report = verified(log(range(60)), log(range(30, 60), 30), 20, 30, evidence=evidence(30, 30))
     (problem,) = found.problems
@@ -120,11 +122,7 @@ def test_offsets_without_a_record_are_no_problem(verified):
 
 
 def test_an_entry_that_has_nothing_after_it_is_as_before(verified):
-    before = dataclasses.replace(
-        PlanEntry("g", ORDERS, 60, Verdict.EXACT, (SourcePosition("g", ORDERS, 60),)),
-        evidence=Evidence(Copied(59, 59, fingerprint(59).hex()), None, PARTS, CertificateName.WHOLE_LOGS),
-    )
-    found, _report = verified(log(range(60)), log(range(60)), 60, 60, evidence=before.evidence)
+    found, _report = verified(log(range(60)), log(range(60)), 60, 60, evidence=LAST)
     assert (found.problems, found.verified, found.compared) == ([], 1, 1)
 
 
@@ -135,8 +133,7 @@ def test_without_anchors_nothing_is_verified_whoever_has_chosen_the_offset(verif
 
 
 def caught_up(verified, *destination):
-    evidence = Evidence(Copied(59, 59, fingerprint(59).hex()), None, PARTS, CertificateName.WHOLE_LOGS)
-    return verified(log(range(70)), log([*range(60), *destination]), 60, 60, evidence=evidence)[0]
+    return verified(log(range(70)), log([*range(60), *destination]), 60, 60, evidence=LAST)[0]
 
 
 def test_what_was_left_out_since_the_plan_was_made_is_a_problem(verified):
