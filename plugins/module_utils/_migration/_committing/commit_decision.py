@@ -118,10 +118,11 @@ def decide_commit(
     writing.check_write_acls(destination, {**again, **within}, "the renewal" if renewed else "the commit", renewed)
 
     names = {group for group, _partition in {**lacking, **again, **planned.set}}
-    watched = {name for name in planned.consumed if not found[name].has_members}
+    consumed = planned.consumed
+    watched = {name for name in consumed if not found[name].has_members}
     notes = [*_expiry_notes(destination, warned), *writing.hidden_notes(destination, renewed)]
 
-    alone = planned.alone | planned.consumed
+    alone = planned.alone | consumed
     may_start = {*planned.set, *(entry.key for entry in entries if entry.group not in alone)}
     others = {group for group, _partition in planned.set} | alone
     settled = {key for key in may_start if key[0] not in others}

@@ -29,14 +29,18 @@ class Writes:
     """set: what is written, None where a commit is removed. kept: one line for each entry left alone on purpose.
 
     alone: the groups of these, and those that are left out because they are in use at the source. going_on: a line for each
-    other entry whose group has consumed since it was migrated. consumed: the groups of these.
+    other entry whose group has consumed since it was migrated.
     """
 
     set: dict[Key, Target]
     kept: list[str]
     going_on: dict[Key, str] = dataclasses.field(default_factory=dict)
     alone: frozenset[str] = frozenset()
-    consumed: frozenset[str] = frozenset()
+
+    @property
+    def consumed(self) -> frozenset[str]:
+        """The groups that go on."""
+        return frozenset(group for group, _partition in self.going_on)
 
     def without(self, groups: t.Container[str]) -> Writes:
         """The writes of all other groups."""

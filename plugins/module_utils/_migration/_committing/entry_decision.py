@@ -61,7 +61,7 @@ class Ground:
 
 def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
     """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused."""
-    writes = Writes({}, [])
+    writes, alone = Writes({}, []), set()
     entries = list(entries)
     ground = dataclasses.replace(ground, goes_back=not ground.one_cluster and _all_go_back(entries, ground))
     decided = all_of(lambda entry: decide_entry(entry, ground), entries)
@@ -71,10 +71,10 @@ def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
                 writes.set[entry.key] = target
             case LeftAlone(line, has_consumed=True):
                 writes.going_on[entry.key] = line
-                writes.consumed |= {entry.group}
             case LeftAlone(line):
                 writes.kept.append(line)
-                writes.alone |= {entry.group}
+                alone.add(entry.group)
+    writes.alone = frozenset(alone)
     return writes
 
 

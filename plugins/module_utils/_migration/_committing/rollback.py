@@ -136,11 +136,11 @@ def without_kept(
     moved = [entry for entry in entries if is_to_move(entry, current)]
     told = all_of(lambda entry: _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why), moved)
     kept = values_by_key((entry.group, line) for entry, line in zip(moved, told, strict=True) if line is not None)
+    moving = collections.Counter(entry.group for entry in moved)
     lines = []
     for group, reasons in sorted(kept.items()):
-        moving = sum(entry.group == group and is_to_move(entry, current) for entry in entries)
         lines += reasons
-        if moving > len(reasons):
+        if moving[group] > len(reasons):
             lines.append(f"{group}: left as a whole, because keep does not split a group")
     return [entry for entry in entries if entry.group not in kept], lines
 

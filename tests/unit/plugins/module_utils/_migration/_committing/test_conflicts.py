@@ -1,10 +1,15 @@
 """What a commit does with an entry, policy by policy and situation by situation."""
 
 import dataclasses
+import time
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts, entry_decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
+    conflicts,
+    entry_decision,
+    rollback,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import Ground
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
@@ -12,7 +17,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupReading,
+    commits_of,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.grouping import nested
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
@@ -263,6 +270,20 @@ def test_what_has_become_of_a_commit_that_is_gone_is_said_with_what_each_way_rep
         "on_rewind to rewind to commit what the plan says, or to keep to leave such group-partitions alone: their consumers "
         "start by auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything."
     )
+
+
+def test_thousands_of_groups_that_have_consumed_since_or_are_kept_take_as_long_as_few():
+    """A commit of 100,000 offsets of so many groups took 12 s, and a rollback 30 s."""
+    keys = [(f"group-{number % 5000}", TopicPartition(f"topic-{number // 5000}", 0)) for number in range(20_000)]
+    lines = tuple(ReceiptEntry(*key, at(10), at(50), at(50)) for key in keys)
+    entries = [dataclasses.replace(entry(50, 10), group=group, partition=where) for group, where in keys]
+    offsets = nested((key, at(60)) for key in keys)
+    readings = {name: GroupReading(name, True, "Empty", "", "consumer", its) for name, its in offsets.items()}
+    begun = time.process_time()
+    writes = entry_decision.commit_writes(entries, Ground("cloud", readings, Receipt("id", lines), CommitOptions()))
+    _back, kept = rollback.without_kept(lines, commits_of(readings), "keep", "keep", "cloud")
+    assert time.process_time() - begun < 2
+    assert (len(writes.going_on), len(writes.consumed), len(kept)) == (20_000, 5000, 20_000)
 
 
 # Migrated to 50; another tool, or a consumer that uses assign(), has committed since.
