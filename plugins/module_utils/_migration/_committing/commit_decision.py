@@ -174,7 +174,7 @@ def _renewed(
     options: CommitOptions,
 ) -> tuple[set[str], list[str]]:
     """The groups that are made again so that their offsets do not expire, and those that are only warned of."""
-    expiring = renewal.expiring(readings, {entry.group for entry in entries})
+    expiring = dict.fromkeys(renewal.expiring(readings, {entry.group for entry in entries}))  # in order
     # A group that is made again has never had members: what it has consumed since would not be known as that any more, on
     # whatever topic.
     consumed = writes.consumed | {
@@ -185,7 +185,7 @@ def _renewed(
         and line.explains(now := readings[line.group].offsets.get(line.partition))
         and line.has_moved_alone(now, had_members=False)
     }
-    renewed = set(expiring) - consumed if options.on_expiring == OnExpiring.RENEW else set()
+    renewed = expiring.keys() - consumed if options.on_expiring == OnExpiring.RENEW else set()
     return renewed, [name for name in expiring if name not in renewed]
 
 

@@ -97,11 +97,9 @@ def remove_old_groups(
     writing.check_write_acls(cluster, had, "the removal", wanted)
     notes = writing.hidden_notes(cluster, wanted)
     gone = known.gone()
-    left_out = [
-        *kept.values(),
-        *writing.left_out_lines(busy),
-        *(f"{group}: is gone already" for group in sources if group not in readings | kept | gone),
-    ]
+    accounted = readings | kept | gone
+    left_out = [*kept.values(), *writing.left_out_lines(busy)]
+    left_out += [f"{group}: is gone already" for group in sources if group not in accounted]
     before: dict[Key, Target] = dict(sorted(had.items()))
     topics = clusters.identify(cluster, {partition.topic for _group, partition in had}).traits
     others = {group: commits for group, commits in gone.items() if group not in wanted}

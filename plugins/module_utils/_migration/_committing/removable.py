@@ -109,7 +109,7 @@ def left_groups(
 ) -> dict[str, str]:
     """The old groups that stay because a policy leaves a new group at another offset, and a line for each."""
     lines: dict[str, str] = {}
-    for entry, now, ours in _not_given(plan, receipt, source_groups(plan), readings):
+    for entry, now, ours in _not_given(plan, receipt, set(source_groups(plan)), readings):
         is_new = now is None and not (ours and ours.is_confirmed)  # then it gets its offset by the commit
         if not is_new and keeps(now and now.offset, entry.offset or 0, on_rewind, on_advance):
             what = f"{entry.group} is left at {commit_text(now)} instead of {commit_text(entry.target)}"
