@@ -149,7 +149,7 @@ def _check_new_groups_go(
     kept = [entry for entry in receipt.entries if entry.key in alone and rollback.is_to_move(entry, current)]
     if kept:
         raise _beside_new_groups(kept, current, policies, cluster)
-    return [entry for entry in receipt.entries if entry.key in current.keys() & outcome.set.keys()]
+    return [entry for entry in receipt.entries if entry.key in current and entry.key in outcome.set]
 
 
 def _check_all_topics_go(

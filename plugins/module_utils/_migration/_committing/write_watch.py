@@ -61,7 +61,8 @@ class WriteWatch:
     def before(self, keys: t.Collection[Key]) -> list[Note]:
         """A note of what had grown at the second reading. keys: those that look() was called with, or some of them."""
         partitions = written_partitions(self._plan, keys)
-        grown = [written for written in self._last if written.topic in {at.topic for at in partitions}]
+        topics = {at.topic for at in partitions}
+        grown = [written for written in self._last if written.topic in topics]
         self._ends = {at: end for at, end in self._ends.items() if at in partitions}
         self.seen |= {written.topic: written for written in grown}
         if grown and self._policy == OnStillWritten.FAIL:
