@@ -103,35 +103,28 @@ def commit(
     written_notes = producers.before(decided.may_start)
     # First what skips records where a policy leaves it alone: of many lines, only the first ones are shown.
     not_taken = not_done(snapshot.left_out if snapshot else (), plan)
-    left_out = [*decided.left_out, *missing.lines, *left_out, *not_taken]
-    anew = _set_anew(decided.writes.set, receipt, known)
-    outcome = CommitOutcome(
-        *before_and_after(decided.concerned, commits_of(decided.found), decided.writes.set),
-        decided.writes.set,
-        left_out,
-        going_on=decided.writes.going_on,
+    left_out = [*decided.outcome.left_out, *missing.lines, *left_out, *not_taken]
+    notes = [*decided.outcome.notes, *_set_anew(decided.outcome.set, receipt, known)]
+    outcome = dataclasses.replace(
+        decided.outcome,
+        left_out=left_out,
         blocked=blocked,
-        active_groups=decided.active_groups,
-        kept_groups=sorted(decided.planned.alone),
         lacking=missing.groups,
         still_written=list(producers.seen.values()),
-        notes=[*decided.source_notes, *decided.notes, *anew, *written_notes],
+        notes=[*decided.source_notes, *notes, *written_notes],
     )
     if save is None:
         return outcome
-    if not decided.writes.set:
+    if not outcome.set:
         finished = renewal.ended(decided.known, decided.complete)
         if receipt is not None and finished != receipt:
             save(finished)
         return outcome
     _carry_out(destination, decided, topics, save)
-    notes = watch.after(decided.planned.set) or decided.source_notes
+    source_notes = watch.after(decided.planned.set) or decided.source_notes
     written_notes += producers.after(decided.may_start)
-    return dataclasses.replace(
-        outcome,
-        notes=[*notes, *decided.notes, *anew, *written_notes],
-        still_written=list(producers.seen.values()),
-    )
+    notes = [*source_notes, *notes, *written_notes]
+    return dataclasses.replace(outcome, notes=notes, still_written=list(producers.seen.values()))
 
 
 def _set_anew(keys: t.Iterable[Key], receipt: Receipt | None, known: Receipt) -> list[Note]:
@@ -157,7 +150,7 @@ def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits,
     prepared = prepared.noting(topics)
     save(prepared)
     not_removed = writing.remove_groups(destination, decided.renewed)
-    writes = {key: target for key, target in decided.writes.set.items() if key[0] not in not_removed}
+    writes = {key: target for key, target in decided.outcome.set.items() if key[0] not in not_removed}
     written = writing.write_commits(destination, writes)
     finished = prepared.merged(
         entry._replace(after=written.done[entry.key], pending=None)

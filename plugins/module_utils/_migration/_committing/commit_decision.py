@@ -28,7 +28,7 @@ from .. import quiet, renewal
 from . import conflicts, entry_decision, writing
 from .conflicts import Target, Writes
 from .entry_decision import Ground
-from .outcome import CommitOptions
+from .outcome import CommitOptions, CommitOutcome, before_and_after
 from .source_watch import SourceWatch
 from .write_watch import WriteWatch
 
@@ -40,25 +40,21 @@ DEFAULT_METADATA_LIMIT = 4096
 class CommitDecision:
     """What a commit writes, once nothing refuses it.
 
-    known: the receipt so far. found: the destination's groups as they were read. concerned: entries of the plan, and more
-    that is written. planned: what the plan says, of the writes; the others are commits of groups that are made again.
-    may_start: what groups have then of which a policy leaves nothing alone, and what is planned of the others.
+    known: the receipt so far. found: the destination's groups as they were read. outcome: as far as these decide it, of the
+    entries and whatever else is written. planned: what the plan says, of the writes; the others are commits of groups that are
+    made again. may_start: what groups have then of which a policy leaves nothing alone, and what is planned of the others.
     renewed: groups that are removed first. complete: groups of which nothing is left to do afterwards.
     """
 
     known: Receipt
     found: dict[str, GroupReading]
-    concerned: set[Key]
+    outcome: CommitOutcome
     receipt_entries: list[ReceiptEntry]
     planned: Writes
     may_start: set[Key]
-    writes: Writes
     renewed: set[str]
     complete: set[str]
-    left_out: list[str]
-    active_groups: list[str]
     source_notes: list[Note]
-    notes: list[Note]
 
 
 def decide_commit(
@@ -142,22 +138,28 @@ def decide_commit(
     written = [entry for entry in entries if entry.key in allowed.set]
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
     remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
+    writes = {**remade, **allowed.set}
+    outcome = CommitOutcome(
+        *before_and_after({*concerned, *writes}, commits_of(found), writes),
+        writes,
+        [*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
+        [*_back_notes(entry_decision.moved_back(written, ground)), *notes],
+        active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
+        kept_groups=sorted(allowed.alone),
+        going_on=allowed.going_on,
+    )
     return CommitDecision(
         known=known,
         found=found,
-        concerned={*concerned, *remade, *allowed.set},
+        outcome=outcome,
         receipt_entries=conflicts.receipt_entries(
             entries, allowed.set, current, known, now, undoes_last=one_cluster or returns
         ),
         planned=allowed,
         may_start={key for key in may_start if key[0] not in skipped},
-        writes=Writes({**remade, **allowed.set}, allowed.kept, allowed.going_on),
         renewed=renewed - skipped,
         complete=found.keys() - skipped,
-        left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
-        active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         source_notes=source_notes,
-        notes=[*_back_notes(entry_decision.moved_back(written, ground)), *notes],
     )
 
 
