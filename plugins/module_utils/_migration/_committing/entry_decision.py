@@ -54,10 +54,6 @@ class Ground:
         """What is committed at the destination."""
         return self.readings[key[0]].offsets.get(key[1])
 
-    def had_members(self, group: str) -> bool:
-        """Has a group members, or had it some once?"""
-        return self.readings[group].had_members
-
 
 def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
     """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused."""
@@ -134,14 +130,14 @@ def decide_entry(entry: PlanEntry, ground: Ground) -> CommittedOffset | LeftAlon
     target, commit, earlier = entry.target, ground.committed(entry.key), ground.receipt.by_key.get(entry.key)
     if target is None or same_commit(commit, target):
         return None
+    reading, ours = ground.readings[entry.group], ground.receipt.line_of(entry)
     # Whoever restores a backup again wants what it has, whatever the group has consumed since.
     is_restored = ground.one_cluster and entry.is_own and not entry.is_reset
     standing = None if is_restored else earlier
     settled = standing if standing is not None and standing.settles(entry, one_cluster=ground.one_cluster) else None
     if settled is not None and commit is not None and _goes_on(entry, settled, commit, target):
         # Nothing syncs the offsets of a group that is reset inside its cluster, so a consumer that uses assign() has committed.
-        had_members = ground.had_members(entry.group) or (ground.one_cluster and entry.is_reset)
-        if not settled.has_moved_alone(commit, had_members):
+        if settled.accounts_for(reading, is_consumed=ground.one_cluster and entry.is_reset):
             line = f"{group_partition(*entry.key)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
             return LeftAlone(line, has_consumed=True)
         return _unexplained(entry, target, commit, settled, ground)
@@ -176,19 +172,9 @@ def decide_entry(entry: PlanEntry, ground: Ground) -> CommittedOffset | LeftAlon
             remedy="find out who commits there, then plan again",
             kind=FailureKind.DESTINATION_CHANGED,
         )
-    has_consumed = (
-        is_restored
-        and earlier is not None
-        and earlier.written == target
-        and earlier.explains(commit)
-        and not earlier.has_moved_alone(commit, ground.had_members(entry.group))
-    )
+    has_consumed = is_restored and ours is not None and ours.accounts_for(reading)
     why = _SWAPPED if ground.goes_back else _CONSUMED if has_consumed else None
-    if (
-        earlier is not None
-        and earlier.written == target
-        and (earlier.pending is Pending.ROLLBACK or earlier.is_replaced(commit, undoes_last=False))
-    ):
+    if ours is not None and (ours.pending is Pending.ROLLBACK or ours.is_replaced(commit, undoes_last=False)):
         why = _KILLED
     policies = ground.options.on_rewind, ground.options.on_advance
     kept = kept_by_policy(entry.key, commit, target, *policies, ground.cluster, why=why)
