@@ -8,7 +8,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -69,12 +68,10 @@ def decided(entries, found, on_rewind="fail", on_advance="advance"):
         pytest.param(10, 50, None, "keep", "advance", "kept", id="its commit is gone, and may stay so"),
         pytest.param(10, 50, None, "rewind", "fail", "back", id="its commit is gone, and must come back"),
         pytest.param(
-            40, 50, 30, "fail", "advance", "refused", id="somebody has moved it back: 30 to 39 would be skipped"
+            40, 50, 30, "fail", "advance", "refused", id="somebody has moved it back: 30 to 39 may be skipped"
         ),
         pytest.param(40, 50, 30, "keep", "advance", "kept", id="somebody has moved it back, and it may stay"),
-        pytest.param(
-            40, 50, 30, "rewind", "advance", "back", id="somebody has moved it back, and it must go on all the same"
-        ),
+        pytest.param(40, 50, 30, "rewind", "advance", "back", id="somebody has moved it back, and it must go on"),
         pytest.param(40, 50, 30, "rewind", "fail", "refused", id="somebody has moved it back, and it must not skip"),
     ],
 )
@@ -99,9 +96,7 @@ def test_what_was_never_there_is_not_there():
 def test_keep_keeps_all_partitions_of_a_group_and_no_other_group(before, policies):
     others = [entry(P0, None, group="shipping"), entry(P1, 10, group="shipping")]
     found = reading(p0=60, p1=50)
-    found["shipping"] = GroupReading(
-        "shipping", True, "Empty", "classic", "consumer", reading(p0=50, p1=50)["billing"].offsets
-    )
+    found["shipping"] = reading(p0=50, p1=50)["billing"]
     wanted, kept = decided([entry(P0, before), entry(P1, None), *others], found, **policies)
     assert wanted == {0: None, 1: 10}  # shipping's
     assert [line.split(":")[0] for line in kept] == ["billing orders-0", "billing"]
@@ -197,13 +192,10 @@ def test_what_cannot_be_meant_is_refused(selection, error, said):
         ),
     ],
 )
-def test_a_name_or_pattern_that_fits_nothing_is_told_in_the_words_of_the_role(selection, said):
-    set_variables({name: f"group_migration_{name}" for name in ("groups", "group_patterns")})
-    try:
-        with pytest.raises((NotFound, InvalidInput)) as refused:
-            rollback.choose(RECEIPT, selection, "cloud")
-    finally:
-        set_variables(None)
+def test_a_name_or_pattern_that_fits_nothing_is_told_in_the_words_of_the_role(variables, selection, said):
+    variables({name: f"group_migration_{name}" for name in ("groups", "group_patterns")})
+    with pytest.raises((NotFound, InvalidInput)) as refused:
+        rollback.choose(RECEIPT, selection, "cloud")
     assert said in str(refused.value)
 
 
@@ -303,16 +295,13 @@ def test_why_nothing_of_a_group_goes_back_is_said():
     assert alike.startswith("g0, g1, g10") and "and 5 more: no run has written offsets" in alike
 
 
-def test_what_becomes_of_groups_that_are_kept_is_said():
+def test_what_becomes_of_groups_that_are_kept_is_said(variables):
     assert rollback.kept_lines([], "keep", "keep") == []
     (line,) = rollback.kept_lines(["billing"], "keep", "advance")
     assert line.startswith("billing: left alone") and line.endswith("stop their consumers, and set on_rewind to rewind")
     assert "Let their consumers go on at the destination" in line
-    set_variables({"cluster": "group_clone_cluster"})
-    try:
-        (line,) = rollback.kept_lines(["billing"], "keep", "keep")
-    finally:
-        set_variables(None)
+    variables({"cluster": "group_clone_cluster"})
+    (line,) = rollback.kept_lines(["billing"], "keep", "keep")
     assert "the source" not in line and line.endswith("set on_rewind to rewind and on_advance to advance")
 
 
@@ -324,13 +313,10 @@ def test_what_becomes_of_groups_that_are_kept_is_said():
         pytest.param(140, 140, (("old", "orders", 0),), id="a clone, whose old group has consumed nothing of it"),
     ],
 )
-def test_inside_one_cluster_a_rollback_speaks_of_no_source(found, repeated, source):
-    set_variables({"cluster": "group_clone_cluster"})
-    try:
-        with pytest.raises(Refused) as refused:
-            decided([entry(before=100, written=0, source=source)], reading(p0=found), on_advance="fail")
-    finally:
-        set_variables(None)
+def test_inside_one_cluster_a_rollback_speaks_of_no_source(variables, found, repeated, source):
+    variables({"cluster": "group_clone_cluster"})
+    with pytest.raises(Refused) as refused:
+        decided([entry(before=100, written=0, source=source)], reading(p0=found), on_advance="fail")
     assert refused.value.why == (
         repeated
         and f"the group has consumed up to {repeated} records since the run that is rolled back; after the rollback, the "

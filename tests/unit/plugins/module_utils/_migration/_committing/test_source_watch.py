@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import source_watch
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Writes
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import option_names as names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -130,9 +129,9 @@ def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, stan
         ("cut_over", ["on_not_ready to skip_group"]),
     ],
 )
-def test_only_what_the_variable_takes_is_offered(source, monkeypatch, phase, offered):
+def test_only_what_the_variable_takes_is_offered(source, variables, phase, offered):
     role = "group_migration"
-    monkeypatch.setattr(names, "_variables", option_names("kafka_offset_commit", role, phase, role_options(role)))
+    variables(option_names("kafka_offset_commit", role, phase, role_options(role)))
     source.groups["billing"][P0] = CommittedOffset(9)
     with pytest.raises(GroupBusy) as refused:
         before(SourceWatch(ONPREM, PLAN, "fail"), ALL)
