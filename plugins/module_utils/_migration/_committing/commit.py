@@ -205,10 +205,11 @@ def roll_back(
     recreated = receipt.traits.recreated(now.traits)
     rollback.check_recreated({**lacking, **rollback.targets(chosen, current)}, recreated, cluster)
     policies = options.on_rewind, options.on_advance
-    never_joined = rollback.unjoined(found)
+    unjoined, one_cluster = rollback.unjoined(found), is_in_one_cluster()
+    why = rollback.repeats(chosen, current, returned, unjoined, one_cluster=one_cluster, are_named=True)
     moving = {entry.group for entry in chosen if rollback.is_to_move(entry, current)}
     with writing.members_first(destination, lambda: moving, found, options.on_active_group):
-        entries, kept = rollback.without_kept(chosen, current, *policies, cluster, returned, never_joined)
+        entries, kept = rollback.without_kept(chosen, current, *policies, cluster, why)
     wanted = {**lacking, **rollback.targets(entries, current)}
     if gone is not None:
         taken = [entry for entry in entries if entry.key in wanted and entry.key in current]

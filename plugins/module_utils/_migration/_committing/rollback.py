@@ -115,13 +115,12 @@ def without_left_out(
 
 
 def without_kept(
-    entries: t.Iterable[ReceiptEntry],
+    entries: t.Collection[ReceiptEntry],
     current: Commits,
     on_rewind: OnRewind,
     on_advance: OnAdvance,
     cluster: str,
-    returned: t.Collection[str] = (),
-    never_joined: t.Collection[str] = (),
+    why: str | None = None,
 ) -> tuple[list[ReceiptEntry], list[str]]:
     """The entries of groups that may go back, and one line for each entry that keeps its group, and for each such group.
 
@@ -129,10 +128,8 @@ def without_kept(
     on_advance where it stood further before; one that stands where nothing of that explains it, by on_rewind as well. keep
     leaves all of the group's entries alone, so that no group is split. Raises Refused where a policy says fail.
 
-    returned, never_joined: see repeats(), for the refusal.
+    why: what repeats() says of them, for the refusal.
     """
-    entries = list(entries)
-    why = repeats(entries, current, returned, never_joined, one_cluster=is_in_one_cluster(), are_named=True)
     moved = [entry for entry in entries if is_to_move(entry, current)]
     told = all_of(lambda entry: _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why), moved)
     kept = values_by_key((entry.group, line) for entry, line in zip(moved, told, strict=True) if line is not None)

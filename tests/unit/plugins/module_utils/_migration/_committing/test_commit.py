@@ -946,6 +946,15 @@ def test_a_rollback_is_refused_with_what_it_repeats(cluster, joined, returned, o
     assert cluster.done == []
 
 
+def test_inside_one_cluster_it_is_refused_with_what_it_repeats_since_the_run(cluster, variables):
+    consumed_since(cluster, shipping="consumer")
+    variables({"cluster": "group_clone_cluster"})
+    with pytest.raises(
+        Refused, match="the group has consumed up to 5 records since the run that is rolled back; after"
+    ):
+        roll_back(cluster.saved, ONLY_SHIPPING, CLOUD, NOW, cluster.save)
+
+
 def test_a_group_in_use_can_be_left_out_as_a_whole_whatever_its_members_commit(cluster):
     cluster.states["billing"] = "Stable"
     in_use = cluster.groups["billing"] | {P0: CommittedOffset(91)}

@@ -313,11 +313,9 @@ def test_what_becomes_of_groups_that_are_kept_is_said(variables):
         pytest.param(140, 140, (("old", "orders", 0),), id="a clone, whose old group has consumed nothing of it"),
     ],
 )
-def test_inside_one_cluster_a_rollback_speaks_of_no_source(variables, found, repeated, source):
-    variables({"cluster": "group_clone_cluster"})
-    with pytest.raises(Refused) as refused:
-        decided([entry(before=100, written=0, source=source)], reading(p0=found), on_advance="fail")
-    assert refused.value.why == (
+def test_inside_one_cluster_a_rollback_speaks_of_no_source(found, repeated, source):
+    moved = entry(before=100, written=0, source=source)
+    assert rollback.repeats([moved], {moved.key: at(found)}, one_cluster=True, are_named=True) == (
         repeated
         and f"the group has consumed up to {repeated} records since the run that is rolled back; after the rollback, the "
         "consumers consume them again"
