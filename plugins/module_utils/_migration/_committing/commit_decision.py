@@ -18,11 +18,11 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
 from ..._model.group_state import GroupReading, commits_of
 from ..._model.idle import EarlierLook
-from ..._model.notes import Note, NoteKind
-from ..._model.option_names import at_destination, option_name, ways
+from ..._model.notes import Note
+from ..._model.option_names import option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpiring
-from ..._model.progress import counted, first_of
+from ..._model.progress import counted
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from .. import quiet, renewal
 from . import conflicts, entry_decision, writing
@@ -143,7 +143,7 @@ def decide_commit(
         *before_and_after({*concerned, *writes}, commits_of(found), writes),
         writes,
         [*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
-        [*_back_notes(entry_decision.moved_back(written, ground)), *notes],
+        [*entry_decision.moved_back(written, ground), *notes],
         active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         kept_groups=sorted(allowed.alone),
         going_on=allowed.going_on,
@@ -201,15 +201,6 @@ def _expiry_notes(destination: Connection, groups: t.Sequence[str]) -> list[Note
     if not groups or not_offered(destination, Ability.KEPT_OFFSETS):
         return []
     return [renewal.note(groups, broker_number(destination, "offsets.retention.minutes"))]
-
-
-def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
-    """clauses: of what on_rewind lets go back."""
-    if not clauses:
-        return []
-    shown = first_of(clauses)
-    text = f"What these groups have consumed{at_destination()} after the plan's offsets is repeated: {shown}."
-    return [Note(NoteKind.MOVED_BACK, text)]
 
 
 def _check_bounds(

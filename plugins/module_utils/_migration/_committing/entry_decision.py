@@ -15,10 +15,11 @@ from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_of
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, same_commit
+from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnAdvance, OnRewind
-from ..._model.progress import counted
+from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Origin, Pending, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Verdict
@@ -86,8 +87,8 @@ def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[Pla
     return [entry for entry in entries if is_written(entry)]
 
 
-def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[str]:
-    """A clause for each group-partition that on_rewind lets go back at the destination, with what it consumes again there.
+def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[Note]:
+    """A note of the group-partitions that on_rewind lets go back at the destination, with what each consumes again there.
 
     written: what a commit writes. Of an offset that was asked for, the plan has counted what it repeats, but of a backup's.
     """
@@ -103,7 +104,9 @@ def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[str]:
         elif _vanished(earlier, ground):
             most = _rest(entry, target, ground)
             clauses.append(f"{group_partition(*entry.key)}{most and f' ({most})'}")
-    return clauses
+    shown = first_of(clauses)
+    text = f"What these groups have consumed{at_destination()} after the plan's offsets is repeated: {shown}."
+    return [Note(NoteKind.MOVED_BACK, text)] if clauses else []
 
 
 def vanished(entries: t.Iterable[PlanEntry], ground: Ground) -> list[PlanEntry]:
