@@ -105,14 +105,7 @@ def check_none_is_both(
     """Raise Refused where an old group has the name of a new one."""
     both = sorted({*old}.intersection(new))
     if both:
-        raise Refused(
-            what,
-            cluster=cluster,
-            group=both[0],
-            why=why,
-            remedy=remedy,
-            kind=FailureKind.INVALID_OPTION,
-        )
+        raise Refused(what, cluster=cluster, group=both[0], why=why, remedy=remedy, kind=FailureKind.INVALID_OPTION)
 
 
 def check_rules_fit(drafts: t.Iterable[Draft], mapping: Mapping, is_one_cluster: bool, cluster: Connection) -> None:

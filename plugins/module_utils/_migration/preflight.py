@@ -321,11 +321,7 @@ def opposite(
 
 
 def _wanted(
-    source: Connection,
-    selection: Selection,
-    mapping: Mapping,
-    intent: Intent,
-    removed: Removed | None,
+    source: Connection, selection: Selection, mapping: Mapping, intent: Intent, removed: Removed | None
 ) -> tuple[list[Draft], list[MigrationError]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     on_active_group, skip_denied = intent.on_active_group, False

@@ -43,10 +43,7 @@ class MirrorIndex:
 
     def counts(self) -> dict[str, int]:
         """How many of both there are."""
-        return {
-            "syncs": sum(map(len, self.syncs.values())),
-            "checkpoints": sum(map(len, self.checkpoints.values())),
-        }
+        return {"syncs": sum(map(len, self.syncs.values())), "checkpoints": sum(map(len, self.checkpoints.values()))}
 
     def shifts(self, committed: int, source: TopicPartition, destination: TopicPartition) -> tuple[int, ...]:
         """By how much offsets of the source exceed those of the target near this one, the likeliest first.

@@ -171,10 +171,7 @@ def _wanted(
 
 
 def _check_rules(
-    rules: t.Sequence[ResetRule],
-    ruled: t.Mapping[Key, ResetRule],
-    wanted: t.Collection[Key],
-    unknown: t.Sequence[str],
+    rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule], wanted: t.Collection[Key], unknown: t.Sequence[str]
 ) -> None:
     """Raise InvalidInput for a rule, or a topic or a partition that it names, that nothing is done for: it is misspelt.
 

@@ -35,9 +35,7 @@ _Key = t.TypeVar("_Key")
 
 
 def settle_wide(
-    cases: t.Mapping[_Key, Case],
-    decisions: t.Mapping[_Key, Decision],
-    given: StrategyInput,
+    cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision], given: StrategyInput
 ) -> dict[_Key, Decision]:
     """Decide again what reading on can decide: spent budgets, and tails that were not counted. The others stay as they are.
 

@@ -26,8 +26,7 @@ def looks(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "other",
-    [group("other", verdict=Verdict.BLOCKED), group("other", not_committed=1), group("other", at_source=True)],
+    "other", [group("other", verdict=Verdict.BLOCKED), group("other", not_committed=1), group("other", at_source=True)]
 )
 def test_a_group_that_was_left_out_is_not_waited_for(looks, other):
     assert looks([group("billing"), other], [group("billing", in_use=True), other]) == use_case._PAUSE

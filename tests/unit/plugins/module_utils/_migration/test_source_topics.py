@@ -74,10 +74,7 @@ def assess(monkeypatch):
     monkeypatch.setattr(
         source_topics,
         "bounds_as_far_as_known",
-        lambda _connection, wanted, _patience: (
-            "id",
-            dict.fromkeys(wanted, Bounds(assess.log_start, 40, 40)),
-        ),
+        lambda _connection, wanted, _patience: ("id", dict.fromkeys(wanted, Bounds(assess.log_start, 40, 40))),
     )
     monkeypatch.setattr(source_topics.range_reader, "read_ranges", read)
     monkeypatch.setattr(source_topics.tables, "read_records", sample)

@@ -246,10 +246,7 @@ def test_a_second_run_finds_the_plan_of_such_a_group_as_it_was(monkeypatch, comm
     assert planned_after(monkeypatch, later, committed, previous=first, joined=joined) == first
 
 
-@pytest.mark.parametrize(
-    ("more", "offset"),
-    [({}, 50), ({"joined": False}, 90), ({"offset": 40}, 40)],
-)
+@pytest.mark.parametrize(("more", "offset"), [({}, 50), ({"joined": False}, 90), ({"offset": 40}, 40)])
 def test_the_plan_of_a_group_that_has_consumed_stays_unless_what_was_set_was_wrong(monkeypatch, more, offset):
     first = dataclasses.replace(planned(still_world()), partition=TopicPartition("orders", 0), offset=50)
     later = dataclasses.replace(first, offset=more.pop("offset", 90))

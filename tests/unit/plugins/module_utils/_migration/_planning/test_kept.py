@@ -10,11 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Evidence,
-    Plan,
-    SourcePosition,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, Plan, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
     Absent,

@@ -23,10 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import Answer, Copy, GroupCount
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import (
-    by_records,
-    settling,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_records, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     StrategyInput,

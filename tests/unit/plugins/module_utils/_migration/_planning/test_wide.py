@@ -5,11 +5,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Decision,
-    Log,
-    LogFacts,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Log, LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
