@@ -44,8 +44,6 @@ class ClusterLogs:
         for partition in self.predicted.intersection(partitions):
             self.logs.setdefault(partition, Log(LogFacts(0, 0, 0), self.with_open))
         partitions = set(partitions) - self.predicted
-        if not partitions:
-            return
         settings, all_bounds = at_once(
             lambda: topics.topic_settings(self.connection, sorted({partition.topic for partition in partitions})),
             lambda: positions.partition_bounds(self.connection, sorted(partitions)),
@@ -74,8 +72,6 @@ class ClusterLogs:
         had hidden may have expired as well, if the transaction has ended since.
         """
         partitions = set(partitions) - self.predicted
-        if not partitions:
-            return False
         later = False
         for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
             log = self.logs[partition]

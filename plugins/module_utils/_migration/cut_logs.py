@@ -29,7 +29,7 @@ def cut_off(source: Connection, drafts: t.Iterable[Draft]) -> CutOff:
         if draft.committed is not None and draft.committed.leader_epoch is not None and draft.offset
     }
     asked = {(partition, epoch) for (_group, partition), (epoch, _offset) in committed.items()}
-    ends = positions.epoch_ends(source, asked) if asked else {}
+    ends = positions.epoch_ends(source, asked)
     found: CutOff = {}
     for (group, partition), (epoch, offset) in committed.items():
         end = ends.get((partition, epoch), offset)

@@ -136,15 +136,15 @@ def without_open(entries: t.Iterable[PlanEntry], snapshot: Snapshot, mapping: Ma
 
 
 def _blocked_by_transaction(entry: PlanEntry, transaction: OpenTransaction) -> PlanEntry:
-    detail = (
-        f"{open_text({transaction.partition: transaction.told})} at the source: wait for its application, or for its "
-        "transaction.timeout.ms, and plan again; "
-        "kafka-transactions abort ends one that its coordinator has forgotten"
-    )
     if transaction.told == IN_BACKUP:
         detail = (
             f"the first commit for {transaction.partition} was in a transaction that was open {IN_BACKUP}: use another backup, "
             "or set on_blocked to skip_partition, which leaves such partitions as they are"
+        )
+    else:
+        detail = (
+            f"{open_text({transaction.partition: transaction.told})} at the source: wait for its application, or for its "
+            "transaction.timeout.ms, and plan again; kafka-transactions abort ends one that its coordinator has forgotten"
         )
     return PlanEntry(
         entry.group, entry.partition, None, Verdict.BLOCKED, entry.source, reason=Reason.OPEN_TRANSACTION, detail=detail
@@ -181,14 +181,8 @@ def _check_sources(
 
 def without_new(groups: t.Collection[str], topics: t.Collection[str]) -> list[tuple[str, str]]:
     """Ways on, see option_names.ways(), where new names of groups and topics are those of selected ones, too."""
-    ways_on = []
-    if groups:
-        names = first_names(sorted(groups))
-        ways_on.append(("exclude_group_patterns", f"leave {names} out by {option_name('exclude_group_patterns')}"))
-    if topics:
-        names = first_of(sorted(topics))
-        ways_on.append(("exclude_topic_patterns", f"leave {names} out by {option_name('exclude_topic_patterns')}"))
-    return ways_on
+    named = {"exclude_group_patterns": first_names(sorted(groups)), "exclude_topic_patterns": first_of(sorted(topics))}
+    return [(option, f"leave {names} out by {option_name(option)}") for option, names in named.items() if names]
 
 
 def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> list[Draft]:

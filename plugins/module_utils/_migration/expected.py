@@ -8,6 +8,7 @@ import dataclasses
 import sys
 
 from .._control import groups
+from .._matching.evidence import Span
 from .._model.cluster_identity import LogRange
 from .._model.connection import Connection
 from .._model.group_state import CommittedOffset, commits_of
@@ -67,31 +68,26 @@ def without_needless_moves(plan: Plan, logs: ClusterLogs, most: int) -> Plan:
 
     :param logs: of the destination. most: so many offsets are read of a partition.
     """
-    gaps: dict[Key, tuple[TopicPartition, int, CommittedOffset]] = {}
+    gaps: dict[Key, Span] = {}
     for entry in plan.entries:
         log = None if entry.predicted else logs.logs.get(entry.partition)
         if log is None or entry.offset is None or entry.expected is None or entry.verdict is Verdict.REQUESTED:
             continue
         # After the last stable offset, an open transaction may have records that nobody sees yet.
         if log.facts.log_start <= entry.offset < entry.expected.offset <= min(log.facts.end, entry.offset + most):
-            gaps[entry.key] = entry.partition, entry.offset, entry.expected
+            gaps[entry.key] = entry.offset, entry.expected.offset
     # Nearly always, the first few offsets have a record.
     for width in (_FIRST, most) if gaps else ():
-        logs.read(
-            [(partition, (start, min(expected.offset, start + width))) for partition, start, expected in gaps.values()]
-        )
-        gaps = {
-            key: (partition, start, expected)
-            for key, (partition, start, expected) in gaps.items()
-            if not logs.logs[partition].between(start, min(expected.offset, start + width))
-        }
+        spans = {key: (start, min(end, start + width)) for key, (start, end) in gaps.items()}
+        logs.read([(partition, span) for (_group, partition), span in spans.items()])
+        gaps = {key: gap for key, gap in gaps.items() if not logs.logs[key[1]].between(*spans[key])}
 
-    def stays(entry: PlanEntry) -> PlanEntry:
-        _partition, _start, expected = gaps[entry.key]
-        return dataclasses.replace(entry, offset=expected.offset, leader_epoch=expected.leader_epoch)
+    def staying(entry: PlanEntry) -> PlanEntry:
+        if entry.key not in gaps or entry.expected is None:
+            return entry
+        return dataclasses.replace(entry, offset=entry.expected.offset, leader_epoch=entry.expected.leader_epoch)
 
-    entries = tuple(stays(entry) if entry.key in gaps else entry for entry in plan.entries)
-    return dataclasses.replace(plan, entries=entries) if gaps else plan
+    return dataclasses.replace(plan, entries=tuple(map(staying, plan.entries))) if gaps else plan
 
 
 def still_true(previous: Plan, made: Plan) -> Plan:

@@ -63,10 +63,6 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
         taken,
         choice.groups.left_out,
         choice.topics_left_out,
-        (),
-        {},
-        {},
-        (),
         not_told=[
             *_opened([each for each in backup.open if choice.has(each.group, each.partition.topic)], had),
             *_unidentified(sorted(topic for topic in used if ids.get(topic) is None), path),

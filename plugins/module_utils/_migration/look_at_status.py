@@ -30,6 +30,7 @@ from .file_clusters import check_same
 from .still_written import Ends, StillWritten, grown_topics
 
 _Logs = dict[TopicPartition, LogRange]
+_Noted = tuple[str, ClusterIdentity]  # a file, and of which cluster it is
 
 
 class MigrationStatus(t.NamedTuple):
@@ -56,12 +57,9 @@ def look_at_status(
     known, notes = _newest(directories)
     wanted = {partition for group_files in known for _group, partition in group_files.source}
     begun, before = time.monotonic(), _logs(source, wanted) if silent is None else {}
+    source_names = {name for group_files in known for name in group_files.source_groups}
     at_source, at_destination = at_once(
-        lambda: (
-            _read(source, {name for group_files in known for name in group_files.source_groups})
-            if silent is None
-            else None
-        ),
+        lambda: _read(source, source_names) if silent is None else None,
         lambda: _read(destination, {group_files.group for group_files in known}),
     )
     destination_logs = _logs(destination, {partition for group_files in known for partition in group_files.partitions})
@@ -114,30 +112,27 @@ def _check_clusters(
 
     -> a note where the source does not answer, and one of topics that were created again at the destination.
     """
-    noted: tuple[list[tuple[str, ClusterIdentity]], list[tuple[str, ClusterIdentity]]] = ([], [])
-    for directory_files in directories:
-        if directory_files.plan is not None:
+    noted: tuple[list[_Noted], list[_Noted]] = ([], [])
+    for directory, plan, receipt, returned, *_more in directories:
+        if plan is not None:
             # A plan that was made from checkpoints has no source, because nobody could ask it then.
-            if directory_files.plan.source_id:
-                noted[0].append((f"plan in {directory_files.directory}", directory_files.plan.source_identity))
-            noted[1].append((f"plan in {directory_files.directory}", directory_files.plan.destination_identity))
-        if directory_files.receipt is not None:
-            noted[1].append((f"receipt in {directory_files.directory}", directory_files.receipt.identity))
-        if directory_files.returned is not None:
-            noted[0].append(
-                (f"receipt of the return in {directory_files.directory}", directory_files.returned.identity)
-            )
+            if plan.source_id:
+                noted[0].append((f"plan in {directory}", plan.source_identity))
+            noted[1].append((f"plan in {directory}", plan.destination_identity))
+        if receipt is not None:
+            noted[1].append((f"receipt in {directory}", receipt.identity))
+        if returned is not None:
+            noted[0].append((f"receipt of the return in {directory}", returned.identity))
     identities = at_once(
-        functools.partial(_identity, source, _topics(noted[0])),
-        functools.partial(clusters.identify, destination, _topics(noted[1])),
+        lambda: _identity(source, _topics(noted[0])), lambda: clusters.identify(destination, _topics(noted[1]))
     )
     silent, recreated = None, dict[str, str]()
     for connection, files, cluster in zip((source, destination), noted, identities, strict=True):
         if isinstance(cluster, Note):
             silent = cluster
             continue
-        for name, identity in files:
-            check_same(name, identity, cluster, connection, f"{correct_clusters()}; or leave its directory out")
+        for file, identity in files:
+            check_same(file, identity, cluster, connection, f"{correct_clusters()}; or leave its directory out")
             if connection is destination:
                 recreated |= identity.traits.recreated(cluster.traits)
     if not recreated:
@@ -160,7 +155,7 @@ def _identity(source: Connection, names: t.Collection[str]) -> ClusterIdentity |
         return Note(NoteKind.SOURCE_SILENT, text)
 
 
-def _topics(noted: t.Iterable[tuple[str, ClusterIdentity]]) -> set[str]:
+def _topics(noted: t.Iterable[_Noted]) -> set[str]:
     return {topic for _file, identity in noted for topic in identity.traits.topic_ids}
 
 
@@ -170,13 +165,13 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
     known = values_by_key((group_files.group, group_files) for group_files in every)
     for versions in known.values():
         versions.sort(key=lambda version: (bool(version.written), version.committed_at or 0), reverse=True)
-    several = {group: versions for group, versions in known.items() if len(versions) > 1}
+    shown = [
+        f"{visible_name(group)} ({', '.join(version.directory for version in versions)})"
+        for group, versions in sorted(known.items())
+        if versions[1:]
+    ]
     notes = []
-    if several:
-        shown = [
-            f"{visible_name(group)} ({', '.join(version.directory for version in versions)})"
-            for group, versions in sorted(several.items())
-        ]
+    if shown:
         text = (
             "These groups have files in several directories. The status is from the first one, which has committed the group "
             f"last, if any has: {first_of(shown)}."
@@ -201,9 +196,8 @@ def _ways_back(
     except NotAuthorized as exc:
         retention = {}
         notes.append(Note(NoteKind.RETENTION_UNKNOWN, f"Nobody knows until when groups can be returned: {exc}"))
-    missing = {at.topic for group_files in known if group_files.written for _group, at in group_files.source} - set(
-        existing
-    )
+    consumed = {at.topic for group_files in known if group_files.written for _group, at in group_files.source}
+    missing = consumed - set(existing)
     if missing:
         text = (
             "Nobody knows whether groups can go back that consume these topics, because the source does not tell the ends of "

@@ -16,6 +16,7 @@ from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, MigrationError, NotAuthorized, NotFound, Refused
 from .._model.failure_kinds import FailureKind
+from .._model.faults import faults_of
 from .._model.mapping import Mapping
 from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters, option_name, path_option, ways
@@ -93,11 +94,10 @@ def look(
     """
     selection.check()
     answers = at_once(lambda: _id_or_problem(source), lambda: _id_or_problem(destination))
-    unreachable: list[MigrationError] = [answer for answer in answers if not isinstance(answer, str)]
     sides = zip(("source", "destination"), answers, strict=True)
     ids = {side: answer for side, answer in sides if isinstance(answer, str)}
-    if unreachable:
-        return Preflight(ids, unreachable, [])
+    if len(ids) < 2:
+        return Preflight(ids, [answer for answer in answers if not isinstance(answer, str)], [])
     one_cluster = clusters.are_one(source, destination)
     wanted, problems = _wanted(source, selection, mapping, intent, removed)
     try:
@@ -230,32 +230,14 @@ def receipt_of_another(
     own, other = (cluster_ids.get(side) for side in sides)
     if own is None:
         return []
-    is_of_other = receipt.identity.cluster_id == other and own != other
-    if is_of_other and is_of_one():
-        return [
-            Refused(
-                "the directory is that of a clone or a reset inside one cluster",
-                cluster=str(wanted),
-                why=f"the {receipt.name} was made for the other cluster alone",
-                remedy=f"correct {path_option()}",
-                kind=FailureKind.OTHER_CLUSTER,
-            )
-        ]
-    if is_of_other:
-        return [
-            Refused(
-                "source and destination are exchanged",
-                cluster=str(destination),
-                why=exchanged_why,
-                remedy=correct_clusters(says_exchanged=False) + instead,
-                kind=FailureKind.OTHER_CLUSTER,
-            )
-        ]
-    try:
-        check_cluster(receipt.name, receipt.identity, wanted, remedy)
-    except Refused as exc:
-        return [exc]
-    return []
+    if receipt.identity.cluster_id != other or own == other:
+        return list(faults_of(lambda: check_cluster(receipt.name, receipt.identity, wanted, remedy)))
+    what, cluster, why = "source and destination are exchanged", destination, exchanged_why
+    remedy = correct_clusters(says_exchanged=False) + instead
+    if is_of_one():
+        what, cluster = "the directory is that of a clone or a reset inside one cluster", wanted
+        why, remedy = f"the {receipt.name} was made for the other cluster alone", f"correct {path_option()}"
+    return [Refused(what, cluster=str(cluster), why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 
 
 def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str]) -> list[MigrationError]:
@@ -268,10 +250,9 @@ def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str])
     ahead: dict[str, list[tuple[TopicPartition, int]]] = {}
     for entry in receipt.entries:
         reading = readings.get(entry.group)
-        now = None if reading is None else reading.offsets.get(entry.partition)
+        now = reading and reading.offsets.get(entry.partition)
         if reading and now and entry.written and entry.has_moved_alone(now, reading.had_members):
             ahead.setdefault(entry.group, []).append((entry.partition, now.offset - entry.written.offset))
-    skipped = {group: counted(sum(number for _at, number in places), "record") for group, places in ahead.items()}
     return [
         Refused(
             f"the group has gone on since the migration ({first_of([str(at) for at, _number in places])}), although no "
@@ -279,7 +260,8 @@ def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str])
             cluster=str(source),
             group=group,
             why="a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed; where it "
-            f"was a tool, the return skips up to {skipped[group]} that nobody has consumed",
+            f"was a tool, the return skips up to {counted(sum(number for _at, number in places), 'record')} that nobody "
+            "has consumed",
             remedy="if nobody has consumed there, roll the migration back instead; if a consumer that uses assign() has, set "
             f"{option_name('on_rewind')} to keep",
             kind=FailureKind.DESTINATION_CHANGED,
@@ -363,8 +345,8 @@ def _at_the_other_side(
     elsewhere = [name for name in names if at_destination[name].offsets and not at_source[name].offsets]
     if not elsewhere:
         return []
-    have = "has committed offsets" if len(elsewhere) == 1 else "have committed offsets"
-    what = f"{first_names(elsewhere)} {have} here, and none at the source: {MAY_BE_SWAPPED}"
+    have = "has" if len(elsewhere) == 1 else "have"
+    what = f"{first_names(elsewhere)} {have} committed offsets here, and none at the source: {MAY_BE_SWAPPED}"
     remedy = correct_clusters(says_exchanged=False)
     return [Refused(what, cluster=str(destination), remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 

@@ -17,7 +17,6 @@ from .._model.records import TopicPartition
 from .drafts import Draft
 
 SettingValues = t.Mapping[str, str]
-Clock = t.Callable[[], float]
 
 _PATIENCE = 5.0  # seconds after which a cluster that does not tell where logs begin and end is asked no more
 _UNLIMITED = 2**63 - 1  # what brokers show where a timestamp may differ from their clock by any time
@@ -52,7 +51,6 @@ def setting_differences(
     drafts: t.Collection[Draft],
     source_counts: t.Mapping[str, int],
     destination_counts: t.Mapping[str, int],
-    now: Clock = time.time,
 ) -> list[SettingDifference]:
     """The differences of the topics that exist on both clusters, in order of topics, as far as the clusters tell them.
 
@@ -67,12 +65,10 @@ def setting_differences(
     with contextlib.suppress(MigrationError):
         source_settings = configs.topic_configs(source, [topic for topic, _copy in pairs])
         destination_settings = configs.topic_configs(destination, [copy for _topic, copy in pairs])
-        times: dict[tuple[str, str], _Times] = {}
-        for topic, copy in pairs:
-            own, other = source_settings[topic].effective, destination_settings[copy].effective
-            differences += plain_differences(topic, copy, own, other)
-            times[topic, copy] = _concerned_times(own, other, int(now() * 1000))
-        differences += _by_records(source, drafts, source_counts, times, source_settings, destination_settings)
+        both = {pair: (source_settings[pair[0]].effective, destination_settings[pair[1]].effective) for pair in pairs}
+        for pair, settings in both.items():
+            differences += plain_differences(*pair, *settings)
+        differences += _by_records(source, drafts, source_counts, both)
     return sorted(differences, key=lambda difference: difference[:3])
 
 
@@ -128,11 +124,11 @@ def _by_records(
     source: Connection,
     drafts: t.Iterable[Draft],
     counts: t.Mapping[str, int],
-    times: t.Mapping[tuple[str, str], _Times],
-    source_settings: t.Mapping[str, configs.TopicConfigs],
-    destination_settings: t.Mapping[str, configs.TopicConfigs],
+    settings: t.Mapping[tuple[str, str], tuple[SettingValues, SettingValues]],
 ) -> list[SettingDifference]:
     """The differences that matter only if the source has such records: one look-up a partition and time.
+
+    settings: what both clusters show of each topic and its copy.
 
     Brokers count transaction markers in these look-ups, and no look-up tells a marker from a record. So an old marker right
     after a committed offset, or at the start of the log, gives a note although no record is concerned. It is not read to find
@@ -144,7 +140,9 @@ def _by_records(
         if draft.committed is not None and partition.partition < counts.get(partition.topic, 0):
             least = committed.setdefault((partition.topic, draft.partition.topic), {})
             least[partition] = min(draft.committed.offset, least.get(partition, draft.committed.offset))
-    wanted = {pair: (kinds, committed[pair]) for pair, kinds in times.items() if kinds and pair in committed}
+    now = int(time.time() * 1000)
+    times = {pair: _concerned_times(*shown, now) for pair, shown in settings.items() if pair in committed}
+    wanted = {pair: (kinds, committed[pair]) for pair, kinds in times.items() if kinds}
     every = {partition for _kinds, offsets in wanted.values() for partition in offsets}
     _cluster, bounds = positions.bounds_as_far_as_known(source, every, _PATIENCE) if every else ("", {})
     asked = [
@@ -158,7 +156,6 @@ def _by_records(
     firsts = positions.lookup_all_times(source, asked, untimed)
     differences = []
     for (topic, copy), (kinds, offsets) in wanted.items():
-        own, other = source_settings[topic].effective, destination_settings[copy].effective
         for kind, (setting, when) in kinds.items():
             concerned = 0
             for partition, offset in offsets.items():
@@ -173,7 +170,7 @@ def _by_records(
                     concerned += begin < (end if first is None else first)
             if concerned:
                 why = _WHY[kind].format(count=counted(concerned, "partition"))
-                differences.append(_difference(kind, topic, copy, setting, own, other, why))
+                differences.append(_difference(kind, topic, copy, setting, *settings[topic, copy], why))
     return differences
 
 

@@ -45,12 +45,12 @@ class TakenSnapshot(t.NamedTuple):
     """
 
     snapshot: Snapshot
-    left_out_groups: tuple[str, ...]
-    left_out_topics: tuple[str, ...]
-    not_consumer_groups: tuple[str, ...]
-    active: dict[str, str]
-    moving: dict[str, list[Move]]
-    skipped: tuple[str, ...]
+    left_out_groups: tuple[str, ...] = ()
+    left_out_topics: tuple[str, ...] = ()
+    not_consumer_groups: tuple[str, ...] = ()
+    active: t.Mapping[str, str] = types.MappingProxyType({})
+    moving: t.Mapping[str, list[Move]] = types.MappingProxyType({})
+    skipped: tuple[str, ...] = ()
     members: quiet.Members = types.MappingProxyType({})
     opened: t.Mapping[str, str] = types.MappingProxyType({})
     streams: tuple[str, ...] = ()
@@ -64,9 +64,7 @@ class TakenSnapshot(t.NamedTuple):
             shown = [
                 quiet.members_text({name: self.active[name]}, self.members)
                 if name in self.active
-                else f"{visible_name(name)} ({self.opened[name]})"
-                if name in self.opened
-                else visible_name(name)
+                else visible_name(name) + (f" ({self.opened[name]})" if name in self.opened else "")
                 for name in self.skipped
             ]
             notes.append(Note(NoteKind.GROUP_IN_USE, f"Left out, because they are in use: {', '.join(shown)}."))
@@ -81,8 +79,7 @@ class TakenSnapshot(t.NamedTuple):
         if moving:
             text = (
                 f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers "
-                "that use assign() do that. "
-                "Stop them before their offsets are committed elsewhere."
+                "that use assign() do that. Stop them before their offsets are committed elsewhere."
             )
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
         if transactions := [each for each in self.snapshot.open if each.told != IN_BACKUP]:
@@ -94,9 +91,7 @@ class TakenSnapshot(t.NamedTuple):
 
     def _group_notes(self) -> t.Iterator[Note]:
         """Of groups that have nothing to move, and of those whose applications keep more than committed offsets."""
-        holding = {entry.group for entry in self.snapshot.entries} | {
-            transaction.group for transaction in self.snapshot.open
-        }
+        holding = {group for group, _partition, _rest in (*self.snapshot.entries, *self.snapshot.open)}
         without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
         if without:
             names = first_names(sorted(without), more="more groups")
@@ -109,9 +104,7 @@ class TakenSnapshot(t.NamedTuple):
                 "group name (application.id), begins with empty state, and computes other results from there on."
             )
             yield Note(NoteKind.STREAMS_GROUP, text)
-        keepers = sorted(
-            name for name in holding if (known_name := known(name, GROUPS)) is not None and known_name.keeps_positions
-        )
+        keepers = sorted(name for name in holding if (tool := known(name, GROUPS)) and tool.keeps_positions)
         if keepers:
             text = (
                 f"These groups are called like those of sinks: {names_text(keepers)}. A sink that keeps the last offset in its "
@@ -253,10 +246,7 @@ def _with_first_commits(connection: Connection, readings: t.Mapping[str, GroupRe
             beside[name] = lacking
     reread = groups.read_groups(connection, sorted(beside), beside=beside) if beside else {}
     opened = {name: {**readings[name].open, **reading.open} for name, reading in reread.items()}
-    return {
-        name: dataclasses.replace(reading, open=opened[name]) if name in opened else reading
-        for name, reading in readings.items()
-    }
+    return {**readings, **{name: dataclasses.replace(readings[name], open=own) for name, own in opened.items()}}
 
 
 def _skipped(

@@ -82,7 +82,7 @@ def plan_from_checkpoints(
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
     existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
-    bounds = positions.partition_bounds(destination, sorted(existing)) if existing else {}
+    bounds = positions.partition_bounds(destination, existing)
     cluster, topic = policy.offset_syncs  # with those at the source, nobody can see how checkpoints were made
     syncs = (read_offset_syncs(destination, topic, unread) if cluster == "target" else None) or {}
     entries: list[PlanEntry] = []

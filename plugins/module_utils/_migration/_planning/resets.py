@@ -211,7 +211,7 @@ def _check_rules(
 
 def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, ResetLog]:
     """What the rules need to know of each log."""
-    bounds = positions.partition_bounds(cluster, {partition for _group, partition in reset}) if reset else {}
+    bounds = positions.partition_bounds(cluster, {partition for _group, partition in reset})
     # A record that is found from the next millisecond on, too, is younger than the time.
     asked = {
         (partition, time)

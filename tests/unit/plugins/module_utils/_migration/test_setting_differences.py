@@ -66,7 +66,8 @@ def compare(monkeypatch):
         copy, topic = TopicPartition("copied.orders", 0), TopicPartition("orders", 0)
         drafts = [Draft("billing", copy, "billing", topic, CommittedOffset(committed))]
         counts = {topic.topic: 1}, {copy.topic: 1}
-        return use_case.setting_differences(SOURCE, DESTINATION, drafts, *counts, now=lambda: NOW / 1000)
+        monkeypatch.setattr(use_case.time, "time", lambda: NOW / 1000)
+        return use_case.setting_differences(SOURCE, DESTINATION, drafts, *counts)
 
     return run
 
