@@ -50,8 +50,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     missing = sorted(set(selection.groups) - set(listed))
     if missing:
         raise NotFound(
-            f"the {'groups do' if missing[1:] else 'group does'} not exist, or GROUP DESCRIBE on "
-            f"{'them' if missing[1:] else 'it'} is not allowed: {names_text(missing)}",
+            f"no such group, or GROUP DESCRIBE on it is not allowed: {names_text(missing)}",
             cluster=str(connection),
             remedy=f"correct {option_name('groups')}{name_hint('groups', missing, listed)}, or grant the ACL",
         )

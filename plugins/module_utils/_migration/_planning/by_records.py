@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._matching.evidence import Decision
-from ..._model.progress import Say, counted, paced, silent
+from ..._model.progress import Say, counted, silent
 from ..._model.verdicts import Reason
 from .. import drafts
 from ..cluster_logs import learn_both, while_records_expire
@@ -16,7 +16,7 @@ from .merged_groups import is_highest_key
 from .mirror_index import MirrorIndex
 from .other_partitions import corrected_entries
 from .repartitioned import repartitioned_entries
-from .settling import SAY_WAITING_EVERY, Case, ReplicationWait, settle
+from .settling import Case, ReplicationWait, settle
 from .strategy import DraftKey, StrategyInput, StrategyOutput
 from .wide import settle_wide
 
@@ -58,12 +58,11 @@ def decide_in_time(
     decide: t.Callable[[t.Mapping[DraftKey, Case], Say], dict[DraftKey, Decision]],
 ) -> dict[DraftKey, Decision]:
     """Decide all cases; while copies are still to come, and there is time, look at both logs again."""
-    readable = _readable(cases, given)
-    waiting, say_waiting = ReplicationWait(given.options.wait_for_replication), paced(given.say, SAY_WAITING_EVERY)
+    readable, waiting = _readable(cases, given), ReplicationWait(given.options.wait_for_replication, given.say)
     decisions = decide(cases, given.say)
     # Nobody waits for what only says how much a merged group repeats.
     while not all(map(is_highest_key, lagging := _lagging(readable, decisions))) and waiting.goes_on(
-        f"the replication tool: {_lag(lagging, decisions)}", say_waiting
+        f"the replication tool: {_lag(lagging, decisions)}"
     ):
         originals = {case.source for case in lagging.values()}
         learn_both(given.source, originals, given.destination, {case.destination for case in lagging.values()})
@@ -86,7 +85,7 @@ def _lag(lagging: t.Mapping[DraftKey, Case], decisions: t.Mapping[DraftKey, Deci
     partitions = {case.destination for case in lagging.values()}
     last = max(lagging, key=lambda key: decisions[key].to_come or 0)
     lag = decisions[last].to_come
-    most = str(lagging[last].destination), f"by {counted(lag, 'record')}" if lag else ""
+    by = f" by {counted(lag, 'record')}" if lag else ""
     if len(partitions) == 1:
-        return " ".join([most[0], "lags", most[1]]).rstrip()
-    return " ".join([f"{len(partitions):,} partitions lag, most of all", *most]).rstrip()
+        return f"{lagging[last].destination} lags{by}"
+    return f"{len(partitions):,} partitions lag, most of all {lagging[last].destination}{by}"

@@ -75,12 +75,12 @@ def with_new_records(
     """
     asked = {key: case for key, entry in entries.items() if (case := _asked(entry)) is not None}
     logs = _ReturnLogs(source, destination, budget)
-    waiting = ReplicationWait(wait)
+    waiting = ReplicationWait(wait, say)
     stayings = logs.staying(asked)
     # Whoever lags in what is consumed has been waited for already.
     while (
         late := [key for key, staying in stayings.items() if staying.unconsumed and not staying.consumed]
-    ) and waiting.goes_on(f"a replication tool to copy {counted(len(late), 'partition')}", say):
+    ) and waiting.goes_on(f"a replication tool to copy {counted(len(late), 'partition')}"):
         destination.learn({asked[key].entry.partition for key in late})
         stayings |= logs.staying({key: asked[key] for key in late})
     changed = {}

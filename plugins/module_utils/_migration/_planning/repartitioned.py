@@ -15,12 +15,12 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.match_on import Matching
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
-from ..._model.progress import paced, part_of
+from ..._model.progress import part_of
 from ..._model.verdicts import Copied, Reason, Way
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from ..drafts import entry_of
 from .merged_counts import Merged, counting, found_in, lacking, merged_topics, missing_records, read_around
-from .settling import SAY_WAITING_EVERY, ReplicationWait
+from .settling import ReplicationWait
 from .strategy import DraftKey, StrategyInput, TranslateOptions
 
 _Decisions = list[Decision]  # one for each partition of the destination
@@ -46,7 +46,7 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
                 result |= _entries(merged, group, [decision] * len(merged.targets), given)
     originals = {partition for merged in readable for partition in merged.sources}
     learn_both(source, originals, destination, {partition for merged in readable for partition in merged.targets})
-    waiting = ReplicationWait(given.options.wait_for_replication)
+    waiting = ReplicationWait(given.options.wait_for_replication, given.say)
     for merged in readable:
         decisions = _without_records(merged, given)
         left = {group: merged.groups[group] for group in merged.groups if group not in decisions}
@@ -116,8 +116,7 @@ def _more_arrives(merged: Merged, given: StrategyInput, waiting: ReplicationWait
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
     destination = given.destination
     before = {at: destination.logs[at].facts.end for at in merged.targets}
-    say = paced(given.say, SAY_WAITING_EVERY)
-    while waiting.goes_on(f"the replication tool: topic {merged.topic} lags", say):
+    while waiting.goes_on(f"the replication tool: topic {merged.topic} lags"):
         destination.learn(merged.targets)
         if any(destination.logs[at].facts.end != end for at, end in before.items()):
             given.source.learn(merged.sources)

@@ -18,7 +18,7 @@ from ..cluster_logs import ClusterLogs
 from .strategy import StrategyInput
 
 PAUSE = 1.0  # seconds between two looks at a replication tool that lags
-SAY_WAITING_EVERY = 5.0  # seconds
+_SAY_WAITING_EVERY = 5.0  # seconds
 
 
 class Case(t.NamedTuple):
@@ -140,16 +140,16 @@ def _told(needs: t.Sequence[Need]) -> str:
 
 
 class ReplicationWait:
-    """The time that a replication tool has to copy what is missing, in seconds from now on."""
+    """The time that a replication tool has to copy what is missing, in seconds from now on. It says now and then what for."""
 
-    def __init__(self, seconds: float) -> None:
-        self._deadline = time.monotonic() + seconds
+    def __init__(self, seconds: float, say: Say) -> None:
+        self._deadline, self._say = time.monotonic() + seconds, paced(say, _SAY_WAITING_EVERY)
 
-    def goes_on(self, awaited: str, say: Say) -> bool:
+    def goes_on(self, awaited: str) -> bool:
         """Say what is awaited, and pause before the next look; False at once when the time is over."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             return False
-        say(f"waiting for {awaited} ({left:.0f} s left)")
+        self._say(f"waiting for {awaited} ({left:.0f} s left)")
         time.sleep(PAUSE)
         return True

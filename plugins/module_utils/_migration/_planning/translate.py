@@ -224,11 +224,7 @@ def _predicted(
 
 def _on_cut_logs(searched: t.Iterable[Draft], plain: t.Iterable[Draft], cut: CutOff) -> dict[DraftKey, PlanEntry]:
     """The entries of commits that the source's logs have not kept. plain: each group's own drafts, before a merge of groups."""
-    details = {
-        draft.key: cut[draft.source_group, draft.source_partition]
-        for draft in plain
-        if (draft.source_group, draft.source_partition) in cut
-    }
+    details = {draft.key: why for draft in plain if (why := cut.get((draft.source_group, draft.source_partition)))}
     return {
         draft.key: draft.entry(Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=details[draft.key])
         for draft in searched
