@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     STRATEGIES,
     translate,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plans
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -30,7 +31,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnConflict,
@@ -52,8 +52,17 @@ IDENTICAL = TranslateOptions(strategy=Strategy.IDENTICAL)
 MIRROR = ReplicationPolicy("src", "dst", "identity")
 
 
-def snapshot(offset: int, cluster_id: str | None = "source cluster-id") -> Snapshot:
-    return Snapshot(cluster_id, (), (SnapshotEntry("billing", ORDERS, CommittedOffset(offset, "m", 5)),))
+RENAMED = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
+MERGED = Mapping(group_rules=(Rule("one", pattern="[abc]"),))
+
+
+def snapshot(
+    commits: int | dict[str, int], cluster_id: str | None = "source cluster-id", **ids: str | None
+) -> Snapshot:
+    """What these groups have committed on the topic; a number is billing's. ids: of topics."""
+    offsets = {"billing": commits} if isinstance(commits, int) else commits
+    entries = tuple(SnapshotEntry(name, ORDERS, CommittedOffset(at, "m", 5)) for name, at in offsets.items())
+    return Snapshot(cluster_id, (), entries, Traits(topic_ids=ids))
 
 
 class World(MemoryBrokers):
@@ -109,9 +118,30 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     return its
 
 
-def planned(previous: Plan | None = None, receipt: Receipt | None = None, offset: int = 7, **options: t.Any) -> Plan:
+def translated(
+    previous: Plan | None = None,
+    receipt: Receipt | None = None,
+    offset: int = 7,
+    taken: Snapshot | None = None,
+    mapping: Mapping = Mapping(),  # noqa: B008 - it is frozen
+    **options: t.Any,
+) -> Translation:
+    """By default, of an offset of billing, which keeps its names, by strategy identical."""
     wanted = dataclasses.replace(IDENTICAL, **options)
-    return translate(snapshot(offset), SOURCE, DESTINATION, Mapping(), wanted, previous, receipt).plan
+    return translate(taken or snapshot(offset), SOURCE, DESTINATION, mapping, wanted, previous, receipt)
+
+
+def planned(*earlier: t.Any, **more: t.Any) -> Plan:
+    return translated(*earlier, **more).plan
+
+
+def kept(previous: Plan, **more: t.Any) -> int:
+    return translated(previous, **more).kept
+
+
+def in_one_cluster(world: World, topic_id: str | None = "one") -> None:
+    world.ids["destination cluster"] = "source cluster-id"
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": topic_id}, logs={"orders": (None,)})
 
 
 def migrated(before: int | None, written: int, after: int | None) -> Receipt:
@@ -130,25 +160,22 @@ def test_a_plan_expects_what_stands_at_the_destination(world):
 
 
 def test_a_plan_tells_which_source_topics_are_copies_of_the_destinations_own(world):
-    both_ways = Mapping(prefixes=Prefixes("onprem.", "cloud.", "."))
-    made = translate(snapshot(7), SOURCE, DESTINATION, both_ways, IDENTICAL).plan
+    made = planned(mapping=Mapping(prefixes=Prefixes("onprem.", "cloud.", ".")))
     assert [made.is_own_copy(topic) for topic in ("cloud.orders", "orders")] == [True, False]
     assert not planned().is_own_copy("cloud.orders")
 
 
 def test_a_return_does_not_take_the_topics_that_groups_were_migrated_to_for_copies_that_grow_anyway(world):
     back = Mapping(prefixes=Prefixes("cloud.", "onprem.", "."))
-    options = dataclasses.replace(IDENTICAL, on_new_records=OnNewRecords.LEAVE)
-    assert not translate(snapshot(7), SOURCE, DESTINATION, back, options).plan.is_own_copy("onprem.orders")
+    assert not planned(mapping=back, on_new_records=OnNewRecords.LEAVE).is_own_copy("onprem.orders")
 
 
 def test_an_uncommitted_partition_where_the_destination_has_a_commit_is_told(world):
-    world.counts = {"source cluster": 2, "destination cluster": 2}
-    taken = snapshot(7)
-    other = dataclasses.replace(taken, entries=(taken.entries[0]._replace(partition=ORDERS._replace(partition=1)),))
+    world.counts = dict.fromkeys(world.counts, 2)
+    other = SnapshotEntry("billing", ORDERS._replace(partition=1), CommittedOffset(7))
 
     def detail() -> str:
-        entries = translate(other, SOURCE, DESTINATION, Mapping(), IDENTICAL, None, None).plan.entries
+        entries = planned(taken=Snapshot("source cluster-id", (), (other,))).entries
         (uncommitted,) = (entry for entry in entries if entry.verdict is Verdict.UNCOMMITTED)
         return uncommitted.detail
 
@@ -355,11 +382,8 @@ def test_what_both_logs_have_must_be_the_same_where_the_source_has_lost_records(
 
 
 def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
-    world.ids["destination cluster"] = "source cluster-id"
-    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
-    mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
-    taken = dataclasses.replace(snapshot(7), traits=Traits(topic_ids={"orders": "one"}))
-    entry = translate(taken, SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
+    in_one_cluster(world)
+    (entry,) = planned(taken=snapshot(7, orders="one"), mapping=RENAMED).entries
     assert (entry.group, entry.verdict, entry.target) == ("billing-v2", Verdict.EXACT, CommittedOffset(7, "m", 5))
     assert entry.evidence.certificate == "same_log"
 
@@ -375,58 +399,44 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     ],
 )
 def test_a_backup_is_exact_only_where_it_has_the_id_of_the_topic(world, name, then, now):
-    world.ids["destination cluster"] = "source cluster-id"
-    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": now}, logs={"orders": (None,)})
+    in_one_cluster(world, now)
     mapping = Mapping(group_rules=(Rule(name, name="billing"),))
-    backup = dataclasses.replace(snapshot(7, None), traits=Traits(topic_ids=then))
-    restores = dataclasses.replace(IDENTICAL, restores=True)
-    plan = translate(backup, SOURCE, DESTINATION, mapping, restores).plan
+    given = {"taken": snapshot(7, None, **then), "mapping": mapping, "restores": True}
+    plan = planned(**given)
     (entry,) = plan.entries
     said = (Verdict.EXACT, None) if then == {"orders": now} else (Verdict.REQUESTED, Reason.TOPIC_UNIDENTIFIED)
     assert (entry.verdict, entry.reason) == said
     assert entry.target == CommittedOffset(7, "m", 5) and not entry.is_reset
     assert plans.from_json(plans.to_json(plan), "plan.json").entries == plan.entries
-    again = translate(backup, SOURCE, DESTINATION, mapping, restores, plan).plan
-    assert again.entries == plan.entries
+    assert planned(plan, **given).entries == plan.entries
 
 
 @pytest.mark.parametrize(
     ("on_conflict", "offset", "repeats"), [(OnConflict.LOWEST, 7, 8), (OnConflict.HIGHEST, 15, None)]
 )
 def test_merged_offsets_on_an_unidentified_topic_are_not_safe(world, on_conflict, offset, repeats):
-    world.ids["destination cluster"] = "source cluster-id"
-    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
-    backup = Snapshot(
-        None, (), tuple(SnapshotEntry(name, ORDERS, CommittedOffset(at)) for name, at in (("a", 7), ("b", 15)))
-    )
-    options = dataclasses.replace(IDENTICAL, on_conflict=on_conflict, restores=True)
-    mapping = Mapping(group_rules=(Rule("one", pattern="[ab]"),))
-    plan = translate(backup, SOURCE, DESTINATION, mapping, options).plan
+    in_one_cluster(world)
+    backup = snapshot({"a": 7, "b": 15}, None)
+    plan = planned(taken=backup, mapping=MERGED, on_conflict=on_conflict, restores=True)
     (entry,) = plans.from_json(plans.to_json(plan), "plan.json").entries
     assert (entry.verdict, entry.reason) == (Verdict.REQUESTED, Reason.TOPIC_UNIDENTIFIED)
     assert (entry.offset, entry.repeats) == (offset, repeats)
 
 
 def test_inside_one_cluster_merged_groups_repeat_just_the_offsets_between_their_commits(world):
-    world.ids["destination cluster"], world.bounds = "source cluster-id", Bounds(5, 20, 20)
-    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
+    in_one_cluster(world)
+    world.bounds = Bounds(5, 20, 20)
     world.read = mock.Mock(side_effect=NotImplementedError)
-    mapping = Mapping(group_rules=(Rule("one", pattern="[ab]"),))
-    options = dataclasses.replace(IDENTICAL, on_conflict=OnConflict.LOWEST)
     for lowest, repeats in ((7, 8), (3, 10)):
-        rows = [SnapshotEntry(name, ORDERS, CommittedOffset(at)) for name, at in (("a", lowest), ("b", 15))]
-        taken = Snapshot("source cluster-id", (), tuple(rows), Traits(topic_ids={"orders": "one"}))
-        (entry,) = translate(taken, SOURCE, DESTINATION, mapping, options).plan.entries
+        taken = snapshot({"a": lowest, "b": 15}, orders="one")
+        (entry,) = planned(taken=taken, mapping=MERGED, on_conflict=OnConflict.LOWEST).entries
         assert (entry.verdict, entry.reason, entry.repeats) == (Verdict.SAFE, Reason.GROUPS_MERGED, repeats)
     assert entry.offset == 5, "what has expired is not repeated"
 
 
 def test_where_topics_have_no_ids_records_decide_inside_one_cluster_too(world):
-    world.ids["destination cluster"] = "source cluster-id"
-    mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
-    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": None}, logs={"orders": (None,)})
-    taken = dataclasses.replace(snapshot(7), traits=Traits(topic_ids={"orders": None}))
-    entry = translate(taken, SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
+    in_one_cluster(world, None)
+    (entry,) = planned(taken=snapshot(7, orders=None), mapping=RENAMED).entries
     assert (entry.verdict, entry.target) == (Verdict.EXACT, CommittedOffset(7, "m"))
     assert entry.evidence.certificate == "same_difference"
 
@@ -434,11 +444,8 @@ def test_where_topics_have_no_ids_records_decide_inside_one_cluster_too(world):
 @pytest.mark.parametrize(("then", "now"), [({}, "one"), ({}, None), ({"orders": None}, "one")])
 def test_a_clone_of_what_was_committed_on_a_topic_without_its_id_is_not_exact(world, then, now):
     """Of a CSV file, or of brokers that had no ids yet."""
-    world.ids["destination cluster"] = "source cluster-id"
-    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": now}, logs={"orders": (None,)})
-    mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
-    taken = dataclasses.replace(snapshot(7, None), traits=Traits(topic_ids=then))
-    plan = translate(taken, SOURCE, DESTINATION, mapping, IDENTICAL).plan
+    in_one_cluster(world, now)
+    plan = planned(taken=snapshot(7, None, **then), mapping=RENAMED)
     (entry,) = plans.from_json(plans.to_json(plan), "plan.json").entries
     assert (entry.verdict, entry.reason) == (Verdict.REQUESTED, Reason.TOPIC_UNIDENTIFIED)
 
@@ -448,7 +455,7 @@ def test_two_clusters_with_one_id_are_compared_by_their_records(world, monkeypat
     world.ids = dict.fromkeys(world.ids, equal_id)
     monkeypatch.setattr(clusters, "are_one", lambda _source, _destination: False)
     world.records["destination cluster"] = [record(offset, b"another %9d" % offset) for offset in range(20)]
-    found = translate(snapshot(7, equal_id), SOURCE, DESTINATION, Mapping(), IDENTICAL)
+    found = translated(taken=snapshot(7, equal_id))
     assert found.plan.entries[0].reason is Reason.OFFSETS_DIFFER
     assert [note.kind for note in found.notes] == (["equal_cluster_ids"] if equal_id != "unknown" else [])
 
@@ -456,13 +463,14 @@ def test_two_clusters_with_one_id_are_compared_by_their_records(world, monkeypat
 def test_what_an_earlier_plan_has_found_of_a_topic_counts_no_more_once_it_was_created_again(world):
     of_topic = {side: Traits(topic_ids={"orders": side}, logs={"orders": (LogRange(0, 20),)}) for side in world.ids}
     world.identities.traits |= {world.ids[side]: its for side, its in of_topic.items()}
-    first = translate(snapshot(7), SOURCE, DESTINATION, Mapping(), TranslateOptions())
-    assert translate(snapshot(7), SOURCE, DESTINATION, Mapping(), TranslateOptions(), first.plan).kept == 1
+    by_records = {"strategy": Strategy.RECORDS}
+    first = planned(**by_records)
+    assert kept(first, **by_records) == 1
     grown = Traits(topic_ids={"orders": "destination cluster"}, logs={"orders": (LogRange(0, 25),)})
     world.identities.traits["destination cluster-id"] = grown
-    assert translate(snapshot(7), SOURCE, DESTINATION, Mapping(), TranslateOptions(), first.plan).plan == first.plan
+    assert planned(first, **by_records) == first
     world.identities.traits["destination cluster-id"] = grown._replace(topic_ids={"orders": "another"})
-    again = translate(snapshot(7), SOURCE, DESTINATION, Mapping(), TranslateOptions(), first.plan)
+    again = translated(first, **by_records)
     assert again.kept == 0
     assert again.plan.destination_traits.topic_ids == {"orders": "another"}
 
@@ -471,14 +479,12 @@ def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
     world.ids["destination cluster"] = "source cluster-id"
     with pytest.raises(Refused, match="are one cluster, .* nothing would change for group billing on topic orders"):
         planned()
-    misspelt = Mapping(group_rules=(Rule("billing-v2", name="biling"),))
     with pytest.raises(Refused, match=r"entry 1 \(name biling\) is used for nothing"):
-        translate(snapshot(7), SOURCE, DESTINATION, misspelt, IDENTICAL)
+        planned(mapping=Mapping(group_rules=(Rule("billing-v2", name="biling"),)))
 
 
 def test_a_plan_by_records_says_what_match_on_has_compared(world):
-    options = TranslateOptions(match_on=MatchOn.of(["key", "timestamp"]))
-    entry = translate(snapshot(7), SOURCE, DESTINATION, Mapping(), options).plan.entries[0]
+    (entry,) = planned(strategy=Strategy.RECORDS, match_on=MatchOn.of(["key", "timestamp"])).entries
     assert (entry.verdict, entry.offset, entry.evidence.matched_by) == (Verdict.EXACT, 7, ("key", "timestamp"))
 
 
@@ -486,8 +492,8 @@ def test_a_snapshot_of_another_cluster_is_refused_and_one_that_does_not_tell_is_
     with pytest.raises(
         Refused, match="the snapshot was made for another cluster: this one has the id source cluster-id, not other-id"
     ):
-        translate(snapshot(7, "other-id"), SOURCE, DESTINATION, Mapping(), IDENTICAL)
-    assert translate(snapshot(7, None), SOURCE, DESTINATION, Mapping(), IDENTICAL).plan.entries[0].offset == 7
+        planned(taken=snapshot(7, "other-id"))
+    assert planned(taken=snapshot(7, None)).entries[0].offset == 7
 
 
 def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
@@ -499,60 +505,46 @@ def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
 
 
 @pytest.fixture
-def mirrored(world, monkeypatch):
-    """Plans again with what MirrorMaker 2 has noted: nothing. Each time the records are read anew."""
+def mirrored(monkeypatch):
+    """What MirrorMaker 2 has noted: nothing."""
     monkeypatch.setattr(by_mirror_maker, "read_index", lambda *_flow: MirrorIndex({}, {}))
-    options = TranslateOptions(strategy="mirror_maker", mirror=MIRROR)
-
-    def plan_again(previous: Plan | None = None, taken: Snapshot | None = None, **more: t.Any) -> Translation:
-        wanted = dataclasses.replace(options, **more)
-        return translate(taken or snapshot(7), SOURCE, DESTINATION, Mapping(), wanted, previous)
-
-    return plan_again
 
 
-def test_metadata_that_have_changed_are_carried(mirrored):
+def test_metadata_that_have_changed_are_carried(world):
     other = SnapshotEntry("billing", ORDERS, CommittedOffset(7, "other", 5))
-    plan = mirrored(mirrored().plan, Snapshot("source cluster-id", (), (other,))).plan
-    assert plan.entries[0].metadata == "other"
+    first = planned(strategy=Strategy.RECORDS)
+    again = planned(first, taken=Snapshot("source cluster-id", (), (other,)), strategy=Strategy.RECORDS)
+    assert again.entries[0].metadata == "other"
 
 
-def test_nothing_is_kept_of_another_cluster_or_of_another_comparison(world, mirrored):
-    first = mirrored()
-    assert mirrored(first.plan, match_on=MatchOn.of(["key", "value"])).kept == 0
+def test_nothing_is_kept_of_another_cluster_or_of_another_comparison(world):
+    first = planned(strategy=Strategy.RECORDS)
+    assert kept(first, strategy=Strategy.RECORDS, match_on=MatchOn.of(["key", "value"])) == 0
     world.ids["destination cluster"] = "rebuilt"
-    assert mirrored(first.plan).kept == 0
+    assert kept(first, strategy=Strategy.RECORDS) == 0
 
 
-def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world: World) -> None:
+def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world, monkeypatch):
     world.bounds, world.ids["destination cluster"] = Bounds(5, 20, 20), world.ids["source cluster"]
-    renamed = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
     expected_of = {
         OnExpired.FAIL: (Verdict.BLOCKED, Reason.POLICY_FAIL, None, 5),
         OnExpired.COUNT_BACK: (Verdict.SAFE, Reason.EXPIRED, 5, None),
     }
     for on_expired, said in expected_of.items():
-        wanted = dataclasses.replace(IDENTICAL, policy=Policy(on_expired))
-        (entry,) = translate(snapshot(3), SOURCE, DESTINATION, renamed, wanted, None, None).plan.entries
+        (entry,) = planned(offset=3, mapping=RENAMED, policy=Policy(on_expired)).entries
         assert (entry.verdict, entry.reason, entry.offset, entry.lossless) == said
         assert entry.lost == (2 if entry.offset is not None else 0)
         assert entry.detail.startswith("offset 3 has expired, because the log at the destination starts at 5; ")
-    set_variables({"cluster": "group_clone_cluster"})
-    try:
-        (entry,) = translate(snapshot(3), SOURCE, DESTINATION, renamed, wanted, None, None).plan.entries
-    finally:
-        set_variables(None)
+    monkeypatch.setattr(option_names, "_variables", {"cluster": "group_clone_cluster"})
+    (entry,) = planned(offset=3, mapping=RENAMED).entries
     assert entry.detail.startswith("offset 3 has expired, because the log starts at 5; ")
 
 
 @pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS])
 @pytest.mark.parametrize("committed", [0, 3])
-def test_what_no_cluster_has_any_more_is_in_the_entry_and_in_a_note(
-    world: World, strategy: Strategy, committed: int
-) -> None:
+def test_what_no_cluster_has_any_more_is_in_the_entry_and_in_a_note(world, strategy, committed):
     world.bounds = Bounds(5, 20, 20)
-    wanted = dataclasses.replace(IDENTICAL, strategy=strategy)
-    made = translate(snapshot(committed), SOURCE, DESTINATION, Mapping(), wanted, None, None)
+    made = translated(offset=committed, strategy=strategy)
     (entry,), (note,) = made.plan.entries, made.notes
     assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.SAFE if committed else Verdict.EXACT, 5, 0)
     assert entry.lost == 5 - committed
@@ -560,11 +552,6 @@ def test_what_no_cluster_has_any_more_is_in_the_entry_and_in_a_note(
     assert note.kind is NoteKind.RECORDS_EXPIRED
     at_most = "at most " if strategy is Strategy.IDENTICAL else ""
     assert f"billing orders-0 ({at_most}{5 - committed})" in note.text
-
-
-def kept(previous: Plan, offset: int = 7, **options: t.Any) -> int:
-    wanted = dataclasses.replace(IDENTICAL, **options)
-    return translate(snapshot(offset), SOURCE, DESTINATION, Mapping(), wanted, previous).kept
 
 
 @pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS, Strategy.MIRROR_MAKER])
@@ -676,11 +663,9 @@ def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(wo
     assert kept(dataclasses.replace(first, entries=(moved,)), strategy=Strategy.IDENTICAL) == 0
 
 
-def promotes(
-    before: int | None, after: int | None, ids: tuple[str, str] = ("source cluster-id", "destination cluster-id")
-):
+def promotes(before: int | None, after: int | None, source_id: str = "source cluster-id") -> TopicPlan:
     """The plan of a promotion that makes the topic, or gives it more partitions."""
-    return TopicPlan(*ids, (TopicChange("orders", "orders", before, after),))
+    return TopicPlan(source_id, "destination cluster-id", (TopicChange("orders", "orders", before, after),))
 
 
 @pytest.mark.parametrize("strategy", [Strategy.RECORDS, Strategy.IDENTICAL])
@@ -733,14 +718,13 @@ def test_a_promotion_of_other_clusters_is_refused(world):
         Refused,
         match="the promotion was planned for another cluster: this one has the id source cluster-id, not other-id",
     ):
-        planned(promotion=promotes(None, 1, ("other-id", "destination cluster-id")))
+        planned(promotion=promotes(None, 1, "other-id"))
 
 
 def test_a_repartitioned_topic_is_not_predicted(world):
     world.counts["destination cluster"] = 0
-    mapping = Mapping(repartitioned=("orders",))
-    options = TranslateOptions(promotion=promotes(None, 1))
-    (entry,) = translate(snapshot(7), SOURCE, DESTINATION, mapping, options).plan.entries
+    options = {"strategy": Strategy.RECORDS, "promotion": promotes(None, 1)}
+    (entry,) = planned(mapping=Mapping(repartitioned=("orders",)), **options).entries
     assert (entry.reason, entry.predicted) == (Reason.TOPIC_MISSING, False)
 
 
@@ -776,19 +760,14 @@ def test_a_log_that_has_all_of_a_leader_epoch_is_none_that_was_cut_off(world):
 def test_each_leader_epoch_of_a_partition_is_asked_for_once_and_none_without_one(world):
     groups = {"a": 5, "b": 5, "c": 6, "d": None}
     rows = [SnapshotEntry(name, ORDERS, CommittedOffset(7, "", epoch)) for name, epoch in groups.items()]
-    both = SOURCE, DESTINATION, Mapping(), TranslateOptions()
-    translate(Snapshot("source cluster-id", (), tuple(rows)), *both)
+    planned(taken=Snapshot("source cluster-id", (), tuple(rows)), strategy=Strategy.RECORDS)
     assert sorted(world.epochs_asked) == [(ORDERS, 5), (ORDERS, 6)]
 
 
 def test_one_group_of_a_merge_whose_log_was_cut_off_blocks_it(world):
     world.epochs[ORDERS, 5] = 4
-    rows = [SnapshotEntry(name, ORDERS, CommittedOffset(at, "", 5)) for name, at in (("a", 3), ("b", 7))]
-    mapping = Mapping(group_rules=(Rule("one", pattern="[ab]"),))
-    options = TranslateOptions(on_conflict=OnConflict.LOWEST)
-    (entry,) = translate(
-        Snapshot("source cluster-id", (), tuple(rows)), SOURCE, DESTINATION, mapping, options
-    ).plan.entries
+    options = {"strategy": Strategy.RECORDS, "on_conflict": OnConflict.LOWEST}
+    (entry,) = planned(taken=snapshot({"a": 3, "b": 7}), mapping=MERGED, **options).entries
     assert (entry.reason, entry.verdict) == (Reason.BEYOND_END, Verdict.BLOCKED)
 
 
@@ -803,7 +782,7 @@ def test_one_group_of_a_merge_whose_log_was_cut_off_blocks_it(world):
         pytest.param("abcdefghijabcdef", {"a": 2, "c": None}, 0, 4, id="only one has consumed"),
     ],
 )
-def test_merged_groups_repeat_no_more_than_the_plan_says(world, strategy, copies, commits, offset, repeats):
+def test_merged_groups_repeat_no_more_than_the_plan_says(world, mirrored, strategy, copies, commits, offset, repeats):
     """The tool was started anew, and has written records twice: the groups see each copy that one of them has consumed."""
     world.bounds_of = functools.partial(MemoryBrokers.bounds_of, world)
     source = "abcdefghij"
@@ -814,12 +793,9 @@ def test_merged_groups_repeat_no_more_than_the_plan_says(world, strategy, copies
         SnapshotEntry(name, ORDERS._replace(partition=int(at is None)), CommittedOffset(at or 0))
         for name, at in commits.items()
     ]
-    options = TranslateOptions(
-        strategy, on_conflict=OnConflict.LOWEST, on_uncommitted=OnUncommitted.START, mirror=MIRROR
-    )
-    with mock.patch.object(by_mirror_maker, "read_index", return_value=MirrorIndex({}, {})):
-        mapping = Mapping(group_rules=(Rule("one", pattern="[abc]"),))
-        plan = translate(Snapshot("source cluster-id", (), tuple(rows)), SOURCE, DESTINATION, mapping, options).plan
+    options = {"strategy": strategy, "mirror": MIRROR, "on_uncommitted": OnUncommitted.START}
+    taken = Snapshot("source cluster-id", (), tuple(rows))
+    plan = planned(taken=taken, mapping=MERGED, on_conflict=OnConflict.LOWEST, **options)
     assert {entry.group for entry in plan.entries} == {"one"} and len(plan.entries) == 2
     (entry,) = [entry for entry in plan.entries if entry.partition == ORDERS]
     assert (entry.verdict, entry.reason, entry.offset, entry.repeats) == (
@@ -835,9 +811,6 @@ def test_merged_groups_repeat_no_more_than_the_plan_says(world, strategy, copies
 def test_a_group_stays_in_its_log_with_its_leader_epoch_whatever_became_of_it(world):
     """Its consumers find that out, as they do under the old name."""
     world.epochs[ORDERS, 5] = 4
-    world.ids = dict.fromkeys(world.ids, "source cluster-id")
-    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
-    mapping = Mapping(group_rules=(Rule("new-billing", name="billing"),))
-    taken = dataclasses.replace(snapshot(7), traits=Traits(topic_ids={"orders": "one"}))
-    (entry,) = translate(taken, SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries
+    in_one_cluster(world)
+    (entry,) = planned(taken=snapshot(7, orders="one"), mapping=RENAMED).entries
     assert (entry.offset, entry.leader_epoch) == (7, 5)
