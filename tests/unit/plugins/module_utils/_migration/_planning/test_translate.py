@@ -95,10 +95,6 @@ class World(MemoryBrokers):
     def bounds_of(self, _name: str) -> Bounds:
         return self.bounds
 
-    def edges(self, name: str) -> LogRange:
-        bounds = self.bounds_of(name)
-        return LogRange(bounds.log_start, bounds.end)
-
     def read_groups(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, GroupReading]:
         offsets = {} if self.committed is None else {ORDERS: self.committed}
         return {name: GroupReading(name, True, "Empty", "classic", "", dict(offsets)) for name in names}
@@ -575,86 +571,6 @@ def test_an_entry_of_a_recreated_topic_is_decided_anew(world, mirrored, side, st
     first = planned(**options)
     world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
     assert kept(first, **options) == 0
-
-
-class Expiring:
-    """A source of 60 records with 12 contents, of which the tool has copied some twice: the group has consumed 20."""
-
-    def __init__(self, world: World) -> None:
-        self.world, self.options, self.committed = world, {"strategy": Strategy.RECORDS}, 20
-        self.source = [self.of(index, index) for index in range(60)]
-        twice = [index for index in range(60) for _ in range(1 if index % 9 else 2)]
-        self.copies = [self.of(offset, index) for offset, index in enumerate(twice)]
-        self.lay(60)
-        self.note({"source": "one", "destination": "two"})
-
-    def of(self, offset: int, index: int) -> Record:
-        return record(offset, b"record %9d" % (index * 7 % 12), 1000 + index * 37 % 101)
-
-    def lay(self, source_end: int, start: int = 0, more: int = 0) -> None:
-        """Let retention delete what is before start, and the tool go on."""
-        copies = [*self.copies, *(record(len(self.copies) + at) for at in range(more))]
-        self.world.records.update({"source cluster": self.source[start:source_end], "destination cluster": copies})
-
-    def note(self, ids: dict[str, str]) -> None:
-        """What a plan notes of both clusters now."""
-        for side, topic_id in ids.items():
-            edges = self.world.edges(f"{side} cluster")
-            traits = Traits((), {ORDERS.topic: topic_id}, {ORDERS.topic: (edges,)})
-            self.world.identities.traits[f"{side} cluster-id"] = traits
-
-    def plan(self, previous: Plan | None = None, **options: t.Any) -> Plan:
-        self.note(dict(zip(("source", "destination"), (options.pop("source_id", "one"), "two"), strict=True)))
-        return planned(previous, offset=self.committed, **self.options, **options)
-
-
-@pytest.fixture
-def expiring(world: World) -> Expiring:
-    world.bounds_of = lambda log: MemoryBrokers.bounds_of(world, log)
-    return Expiring(world)
-
-
-@pytest.mark.parametrize("policy", [Policy(), Policy(OnExpired.FAIL), Policy(OnExpired.START)])
-def test_what_has_expired_at_the_source_since_does_not_move_a_group(expiring: Expiring, policy: Policy) -> None:
-    """Copies were made twice, so that no difference of offsets proves anything; but the offset was exact, and still is."""
-    first = expiring.plan()
-    assert (first.entries[0].verdict, first.entries[0].offset) == (Verdict.EXACT, 23)
-    expiring.lay(60, 35)
-    assert expiring.plan(policy=policy).entries[0].offset != 23
-    second = expiring.plan(first, policy=policy)
-    (entry,) = second.entries
-    assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.EXACT, 23, 0)
-    expiring.lay(60, 35, more=5)
-    for _run in range(2):
-        second = expiring.plan(second, policy=policy)
-        (entry,) = second.entries
-        assert (entry.verdict, entry.reason, entry.offset) == (Verdict.SAFE, Reason.EXPIRED, 23)
-        assert entry.repeats is None
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(
-            lambda it: it.world.records["destination cluster"].__setitem__(22, it.of(22, 5)), id="last consumed"
-        ),
-        pytest.param(lambda it: it.world.records["destination cluster"].__setitem__(23, it.of(23, 5)), id="unconsumed"),
-        pytest.param(lambda it: it.world.records["destination cluster"].__delitem__(slice(0, 23)), id="expired there"),
-        pytest.param(lambda it: setattr(it, "committed", 21), id="consumed since"),
-    ],
-)
-def test_nothing_that_may_be_another_log_s_is_kept_after_retention(expiring: Expiring, change) -> None:
-    first = expiring.plan()
-    expiring.lay(60, 35)
-    change(expiring)
-    assert expiring.plan(first).entries == expiring.plan().entries
-
-
-@pytest.mark.parametrize("ids", [("one", "other"), (None, None)])
-def test_nothing_is_kept_after_retention_of_a_source_topic_that_may_be_another(expiring: Expiring, ids) -> None:
-    first = expiring.plan(source_id=ids[0])
-    expiring.lay(60, 35)
-    assert expiring.plan(first, source_id=ids[1]).entries == expiring.plan().entries
 
 
 def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(world):
