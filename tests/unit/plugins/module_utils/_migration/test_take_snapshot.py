@@ -26,9 +26,10 @@ ORDERS = TopicPartition("orders", 0)
 
 
 class Cluster:
-    """Lists other groups each time; a clock that only sleeping moves on."""
+    """Lists other groups each time; a clock that only sleeping moves on. lost: groups that do not exist."""
 
-    def __init__(self, monkeypatch, *lists):
+    def __init__(self, monkeypatch, *lists, lost=()):
+        self.lost = lost
         self.lists, self.watched, self.now = list(lists), [], 0.0
         monkeypatch.setattr(groups, "attempt", lambda _connection, _read: self.listed(self.lists.pop(0)))
         monkeypatch.setattr(groups, "read_groups", self.read)
@@ -46,18 +47,28 @@ class Cluster:
     def read(self, _connection, names, stable=True, **_how):
         self.watched.append(tuple(names))
         offsets = {name: dict.fromkeys(self.committed.get(name, [ORDERS]), CommittedOffset(5)) for name in names}
-        return {name: GroupReading(name, True, "Empty", "classic", self.protocol, offsets[name]) for name in names}
+        kinds = {name: "share" if name.startswith("share") else "classic" for name in names}
+        return {
+            name: GroupReading(name, False, "", "", "", {})
+            if name in self.lost
+            else GroupReading(name, True, "Empty", kinds[name], self.protocol, offsets[name])
+            for name in names
+        }
 
     def sleep(self, seconds):
         self.now += seconds
 
-    def take(self, selection=None, **options):
+    def take(self, selection=None, on_active_group=OnActiveGroup.FAIL, **options):
         selection = selection or Selection(group_patterns=("billing.*",))
-        return take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.FAIL, **options)
+        return take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, on_active_group, **options)
 
 
 def names(taken):
     return [group.name for group in taken.snapshot.groups]
+
+
+def too_busy(*_given, **_options):
+    raise BrokerError("too busy")
 
 
 def test_a_group_that_only_the_second_list_shows_is_watched_like_the_others(monkeypatch):
@@ -106,24 +117,18 @@ def test_patterns_that_neither_list_matches_are_refused(monkeypatch):
     ],
 )
 def test_a_misspelt_group_is_told_with_those_that_may_be_meant(monkeypatch, name, remedy):
-    Cluster(monkeypatch, ["billing", "fraud"])
-    missing = {name: GroupReading(name, False, "", "", "", {})}
-    monkeypatch.setattr(groups, "read_groups", lambda _connection, _names, **_how: missing)
     with pytest.raises(NotFound) as found:
-        take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=(name,)), OnActiveGroup.FAIL)
+        Cluster(monkeypatch, ["billing", "fraud"], lost=[name]).take(Selection(groups=(name,)))
     assert str(found.value).endswith(remedy)
 
 
 def test_a_misspelt_group_hides_no_misspelt_topic(monkeypatch):
-    cluster = Cluster(monkeypatch, ["billing"])
+    cluster = Cluster(monkeypatch, ["billing"], lost=["biling"])
     cluster.topics = ["orders"]
-    missing = GroupReading("biling", False, "", "", "", {})
-    monkeypatch.setattr(groups, "read_groups", lambda _connection, _names, **_how: {"biling": missing})
-    selection = Selection(groups=("biling",), topics=("ordres", "orders"))
     with pytest.raises(
         NotFound, match=r"group biling: the group does .* \(did you mean billing\?\).*: ordres \(.*mean orders\?"
     ):
-        take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.FAIL)
+        cluster.take(Selection(groups=("biling",), topics=("ordres", "orders")))
 
 
 @pytest.mark.parametrize(
@@ -146,18 +151,9 @@ def test_a_misspelt_group_pattern_is_named_where_the_topics_of_its_groups_are_mi
 
 
 def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
-    def refuse(*_given, **_options):
-        raise BrokerError("too busy")
-
-    Cluster(monkeypatch)
-    monkeypatch.setattr(groups, "list_groups", refuse)
-    monkeypatch.setattr(
-        groups,
-        "read_groups",
-        lambda _connection, names, **_how: {each: GroupReading(each, False, "", "", "", {}) for each in names},
-    )
+    monkeypatch.setattr(groups, "list_groups", too_busy)
     with pytest.raises(NotFound, match=r"Correct groups, or grant the ACL\."):
-        take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("x",)), OnActiveGroup.FAIL)
+        Cluster(monkeypatch, lost=["x"]).take(Selection(groups=("x",)))
 
 
 class WithTransaction(Cluster):
@@ -179,10 +175,8 @@ def test_a_group_with_an_open_transaction_is_taken_and_told_and_no_matter_of_oth
 
 
 def test_a_policy_for_groups_in_use_leaves_it_out(monkeypatch):
-    WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2)
-    taken = take_snapshot.take(
-        Connection("cluster", ("127.0.0.1:1",)), Selection(group_patterns=("billing.*",)), OnActiveGroup.SKIP_GROUP
-    )
+    cluster = WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2)
+    taken = cluster.take(on_active_group=OnActiveGroup.SKIP_GROUP)
     assert (names(taken), taken.skipped, taken.snapshot.open) == (["billing-eu"], ("billing",), ())
     assert taken.snapshot.left_out_names == ()  # nobody has named it
 
@@ -191,7 +185,7 @@ def test_what_was_selected_by_name_and_is_left_out_is_known(monkeypatch):
     cluster = WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2)
     cluster.committed = {"billing": [ORDERS, TopicPartition("clicks", 0)]}
     selection = Selection(groups=("billing", "billing-eu"), topics=("orders", "clicks"))
-    taken = take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.SKIP_GROUP)
+    taken = cluster.take(selection, OnActiveGroup.SKIP_GROUP)
     assert names(taken) == ["billing-eu"] and taken.snapshot.left_out_names == ("billing", "clicks")
     assert taken.snapshot.names() == {"billing", "billing-eu", "clicks", "orders"}
 
@@ -216,18 +210,15 @@ def test_a_group_that_is_named_keeps_topics_that_are_called_like_those_of_tools(
     cluster = Cluster(monkeypatch)
     cluster.committed = {"monitor": [*MONITOR, TopicPartition("__audit", 0)]}
     taken = cluster.take(Selection(groups=("monitor", "billing")))
-    assert {entry.partition.topic for entry in taken.snapshot.entries if entry.group == "monitor"} == {
-        "heartbeats",
-        "__audit",
-    }
+    assert {entry.partition.topic for entry in taken.snapshot.entries} == {"heartbeats", "__audit", "orders"}
     assert taken.snapshot.left_out == () and kinds(taken) == []
 
 
 def test_what_is_taken_out_of_a_group_has_a_line_with_its_partitions_and_the_option(monkeypatch):
-    cluster = Cluster(monkeypatch, ["monitor", "mixed", "console-consumer-7", ""])
+    cluster = Cluster(monkeypatch, ["monitor", "mixed", "console-consumer-7", "", "two\nlines"])
     cluster.committed = {"monitor": MONITOR, "mixed": [ORDERS, TopicPartition("mm2-events", 4)]}
     taken = cluster.take(Selection(groups=("billing",), group_patterns=(".*",)), surely=False)
-    assert [entry.group for entry in taken.snapshot.entries] == ["billing", "mixed"]
+    assert [entry.group for entry in taken.snapshot.entries] == ["billing", "mixed", "two\nlines"]
     assert taken.snapshot.left_out == (
         "the group with the empty name: brokers neither describe nor remove it",
         "console-consumer-7 (called like the console consumer's): excluded by exclude_group_patterns; name them to take them",
@@ -245,12 +236,6 @@ def test_groups_that_do_not_read_the_chosen_topics_share_one_line(monkeypatch):
     taken = cluster.take(Selection(group_patterns=(".*",), topics=("orders",)), surely=False)
     told = "reader-0, reader-1, reader-2, reader-3, reader-4 and 2 more groups: none of their topics is selected"
     assert taken.snapshot.left_out == (told,)
-
-
-def test_a_pattern_matches_a_name_with_a_line_break(monkeypatch):
-    name = "two\nlines"
-    taken = Cluster(monkeypatch, [name]).take(Selection(group_patterns=(".*",)), surely=False)
-    assert [entry.group for entry in taken.snapshot.entries] == [name]
 
 
 def test_a_named_group_that_ends_with_nothing_has_a_line(monkeypatch):
@@ -281,14 +266,10 @@ def test_an_application_of_kafka_streams_is_known_by_its_topics(monkeypatch, com
 @pytest.mark.parametrize("others", [["orders-enricher"], [], None])
 def test_the_topic_of_another_application_makes_no_group_one_of_kafka_streams(monkeypatch, others):
     """Where nobody knows of the other application, the doubt stays."""
-    cluster = Cluster(monkeypatch, *([["orders", *others]] if others is not None else []))
+    cluster = Cluster(monkeypatch, ["orders", *(others or ())])
     cluster.topics = ["orders-enricher-store-changelog"]
     if others is None:
-
-        def refuse(_names):
-            raise BrokerError("too busy")
-
-        cluster.lists, cluster.listed = [[]], refuse
+        monkeypatch.setattr(groups, "list_groups", too_busy)
     streams = () if others else ("orders",)
     assert cluster.take(Selection(groups=("orders",))).streams == streams
 
@@ -301,11 +282,8 @@ def test_patterns_take_a_topic_for_that_of_a_group_that_they_do_not_select(monke
 
 
 def test_topics_that_cannot_be_listed_fail_no_snapshot(monkeypatch):
-    def refuse(_connection):
-        raise BrokerError("too busy")
-
     cluster = Cluster(monkeypatch)
-    monkeypatch.setattr(selected_groups, "list_topics", refuse)
+    monkeypatch.setattr(selected_groups, "list_topics", too_busy)
     assert cluster.take(Selection(groups=("billing",))).streams == ()
 
 
@@ -319,22 +297,9 @@ def test_a_group_of_a_sink_is_told_what_a_sink_does_with_positions_of_its_own(mo
 def refusal(monkeypatch):
     """What is said of groups that are named. The names say what is the matter with each."""
 
-    def read(_connection, names, stable=True, **_how):
-        return {
-            name: GroupReading(
-                name,
-                not name.startswith("lost"),
-                "Empty",
-                "share" if name.startswith("share") else "classic",
-                "consumer",
-                {},
-            )
-            for name in names
-        }
-
     def refuse(*names, error=NotFound, **selection):
-        cluster = Cluster(monkeypatch, ["lost property"])
-        monkeypatch.setattr(groups, "read_groups", read)
+        cluster = Cluster(monkeypatch, ["lost property"], lost=[name for name in names if name.startswith("lost")])
+        cluster.committed = dict.fromkeys(names, ())
         with pytest.raises(error) as refused:
             cluster.take(Selection(groups=names, **selection))
         return refused.value
@@ -372,8 +337,7 @@ def test_groups_of_a_receipt_are_not_called_misspelt(refusal):
 @pytest.fixture
 def renamed(monkeypatch):
     """A cluster and its removed groups; orders was created again since, and billing was made again by somebody."""
-    cluster = Cluster(monkeypatch, *[["billing"]] * 2)
-    cluster.committed = {"audit": []}
+    cluster = Cluster(monkeypatch, *[["billing"]] * 2, lost=["audit", "fraud"])
     cluster.identities = known_by_id(monkeypatch, lambda _connection: "id")
     cluster.identities.traits["id"] = Traits(topic_ids={"orders": "new", "clicks": "old"})
     removed = Removed(
@@ -389,15 +353,6 @@ def renamed(monkeypatch):
             )
         ),
         Traits(topic_ids=dict.fromkeys(("orders", "clicks"), "old")),
-    )
-    read = cluster.read
-    monkeypatch.setattr(
-        groups,
-        "read_groups",
-        lambda _connection, names, **_how: {
-            name: read(_connection, [name])[name] if name == "billing" else GroupReading(name, False, "", "", "", {})
-            for name in names
-        },
     )
     return cluster, removed
 
