@@ -17,7 +17,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import op
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -51,53 +50,44 @@ def test_every_commit_gets_its_names_at_the_destination():
     assert names(found) == [("app", "clicks-0", "app", "clicks-0"), ("app", "orders-1", "app-eu", "sales-1")]
 
 
-@pytest.mark.parametrize(
-    ("commits", "mapping"),
-    [
-        pytest.param(
-            [("app", "a", 0), ("app", "b", 0)], Mapping((Rule("c", pattern="a|b"),)), id="two topics become one"
-        ),
-        pytest.param([("app", "a", 0), ("app", "b", 0)], Mapping((Rule("b", name="a"),)), id="a topic becomes another"),
-        pytest.param(
-            [("x", "a", 0), ("y", "a", 0)], Mapping((), (Rule("z", pattern="x|y"),)), id="two groups become one"
-        ),
-        pytest.param(
-            [("app", "a", 0), ("app", "b", 1)],
-            Mapping((Rule("c", pattern="a|b"),)),
-            id="two topics become one, though no partition of theirs does",
-        ),
-    ],
-)
-def test_two_sources_on_one_destination_are_refused(commits, mapping):
-    with pytest.raises(InvalidInput, match="two sources map to one destination: .* both become") as refused:
-        from_snapshot(snapshot(*commits), mapping)
-    assert all(f"{group} {topic}" in str(refused.value) for group, topic, _partition in commits)
+TOPICS, GROUPS = [("app", "a", 0), ("app", "b", 0)], [("x", "a", 0), ("y", "a", 0)]
 
 
 @pytest.mark.parametrize(
     ("commits", "mapping", "remedy"),
     [
-        ([("app", "a", 0), ("app", "b", 0)], Mapping((Rule("b", name="a"),)), "Leave b out by exclude_topic_patterns"),
-        ([("x", "a", 0), ("y", "a", 0)], Mapping((), (Rule("y", name="x"),)), "Leave y out by exclude_group_patterns"),
-        ([("x", "a", 0), ("y", "a", 0)], Mapping((), (Rule("z", pattern="x|y"),)), "Correct topic_map"),
+        pytest.param(TOPICS, Mapping((Rule("c", pattern="a|b"),)), "Correct topic_map", id="two topics become one"),
+        pytest.param(
+            [("app", "a", 0), ("app", "b", 1)],
+            Mapping((Rule("c", pattern="a|b"),)),
+            "Correct topic_map",
+            id="two topics become one, though no partition of theirs does",
+        ),
+        pytest.param(TOPICS, Mapping((Rule("b", name="a"),)), "Leave b out by exclude_topic_patterns", id="one is new"),
+        pytest.param(GROUPS, Mapping((), (Rule("z", pattern="x|y"),)), "Correct topic_map", id="two groups become one"),
+        pytest.param(
+            GROUPS, Mapping((), (Rule("y", name="x"),)), "Leave y out by exclude_group_patterns", id="one group is new"
+        ),
     ],
 )
-def test_what_an_earlier_run_inside_the_cluster_has_made_is_to_be_left_out(commits, mapping, remedy):
+def test_two_sources_on_one_destination_are_refused(commits, mapping, remedy):
+    """Inside a cluster, what an earlier run has made is to be left out."""
     for its in (commits, commits[::-1]):
-        with pytest.raises(InvalidInput, match=remedy) as refused:
+        with pytest.raises(InvalidInput, match="two sources map to one destination: .* both become") as refused:
             from_snapshot(snapshot(*its), mapping)
-        assert str(refused.value).count("exclude_") == remedy.count("exclude_")
+        said = str(refused.value)
+        assert all(f"{group} {topic}" in said for group, topic, _partition in commits)
+        assert remedy in said and said.count("exclude_") == remedy.count("exclude_")
 
 
 def test_repartitioned_topics_may_become_one_each_from_one_group():
     mapping = Mapping((Rule("c", pattern="a|b"),), (Rule("app", pattern="app-.*"),), repartitioned=("[ab]",))
     drafts = from_snapshot(snapshot(("app-a", "a", 0), ("app-b", "b", 0), ("app-b", "b", 1)), mapping)
-    assert [(draft.source_group, str(draft.source_partition)) for draft in drafts] == [
-        ("app-a", "a-0"),
-        ("app-b", "b-0"),
-        ("app-b", "b-1"),
+    assert names(drafts) == [
+        ("app-a", "a-0", "app", "c-0"),
+        ("app-b", "b-0", "app", "c-0"),
+        ("app-b", "b-1", "app", "c-1"),
     ]
-    assert {(draft.group, draft.partition.topic) for draft in drafts} == {("app", "c")}
 
 
 @pytest.mark.parametrize(
@@ -159,10 +149,8 @@ DRAFT = Draft("app", TopicPartition("sales", 2), "app", TopicPartition("orders",
 )
 def test_topics_alone_block_an_entry(source, destination, reason, told):
     entry = without_records(DRAFT, source, destination)
-    if reason is None:
-        assert entry is None
-    else:
-        assert entry is not None
+    assert (entry is None) == (reason is None)
+    if entry is not None:
         assert (entry.verdict, entry.reason, entry.target) == (Verdict.BLOCKED, reason, None)
         assert told in entry.detail
 
@@ -260,11 +248,8 @@ def test_a_missing_copy_of_the_destinations_own_topic_is_told_with_what_to_set()
         ((2, 3), SYNC, "exclude it in exclude_topic_patterns$"),
     ],
 )
-def test_other_numbers_of_partitions_name_only_options_that_the_user_has(counts, role, remedy):
-    set_variables(role)
-    try:
-        draft = Draft("billing", ORDERS, "billing", ORDERS, CommittedOffset(7))
-        entry = without_records(draft, *({"orders": count} for count in counts))
-    finally:
-        set_variables(None)
+def test_other_numbers_of_partitions_name_only_options_that_the_user_has(monkeypatch, counts, role, remedy):
+    monkeypatch.setattr(option_names, "_variables", role)
+    draft = Draft("billing", ORDERS, "billing", ORDERS, CommittedOffset(7))
+    entry = without_records(draft, *({"orders": count} for count in counts))
     assert re.search(f"at the destination: {remedy}", entry.detail)
