@@ -30,11 +30,12 @@ from tests.support.identities import known_by_id
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination cluster")
 POLICY = ReplicationPolicy("onprem", "cloud", "identity")
+ALL, SALES, NO_MAP = Selection(("billing",)), Selection(("billing",), topics=("sales",)), Mapping()
 
 
 @pytest.fixture
 def plan(monkeypatch):
-    """``plan(mapping, policy, **selection)`` plans from a checkpoint for each of these topics: billing, 41 to 47."""
+    """Plans from a checkpoint for each of these topics: billing, 41 to 47. plan.read: the topics that were read for it."""
     copied_topics = ["sales", "clicks", "onprem.orders"]
     found = {CheckpointKey("billing", TopicPartition(topic, 0)): Checkpoint(41, 47, "m") for topic in copied_topics}
     monkeypatch.setattr(
@@ -47,27 +48,30 @@ def plan(monkeypatch):
     )
     monkeypatch.setattr(checkpoints, "with_expected", lambda plan, *_given: plan)
 
-    def plan(mapping, policy=POLICY, **selection):
-        made = checkpoints.plan_from_checkpoints(CLOUD, policy, Selection(("billing",), **selection), mapping)
-        return {entry.partition.topic: (entry.source[0].partition.topic, entry.offset) for entry in made.plan.entries}
+    def plan(selection=SALES, mapping=NO_MAP, policy=POLICY, on_uncommitted=OnUncommitted.IGNORE):
+        return checkpoints.plan_from_checkpoints(CLOUD, policy, selection, mapping, on_uncommitted)
 
     plan.read = []
     return plan
 
 
+def placed(made):
+    """The source topic and the offset by the destination topic."""
+    return {entry.partition.topic: (entry.source[0].partition.topic, entry.offset) for entry in made.plan.entries}
+
+
 def test_a_policy_of_ones_own_names_the_internal_topics_and_the_map_the_copied_ones(plan):
     renamed = Mapping((Rule("sales", name="orders"),))
     expected = {"sales": ("orders", 47), "clicks": ("clicks", 47), "onprem.orders": ("onprem.orders", 47)}
-    assert plan(renamed) == expected
+    assert placed(plan(ALL, renamed)) == expected
     # The same with a policy that prefixes topics by itself: the map alone counts.
-    assert plan(renamed, ReplicationPolicy("onprem", "cloud", "default", "-")) == expected
+    assert placed(plan(ALL, renamed, ReplicationPolicy("onprem", "cloud", "default", "-"))) == expected
     assert plan.read == ["onprem.checkpoints.internal", "onprem-checkpoints-internal"]
 
 
 def test_without_a_map_the_policy_names_both(plan):
-    assert plan(Mapping(prefixes=Prefixes("onprem.")), POLICY._replace(name="default")) == {
-        "onprem.orders": ("orders", 47)
-    }
+    made = plan(ALL, Mapping(prefixes=Prefixes("onprem.")), POLICY._replace(name="default"))
+    assert placed(made) == {"onprem.orders": ("orders", 47)}
 
 
 @pytest.mark.parametrize(
@@ -83,8 +87,7 @@ def test_without_a_map_the_policy_names_both(plan):
 def test_a_checkpoint_that_counts_over_gaps_is_lowered_to_its_offset_sync(plan, monkeypatch, syncs, offset, detail):
     """MirrorMaker 2 before 3.4.1 makes 47 of 41 by the sync 30 = 36, though fewer than eleven records may have followed."""
     monkeypatch.setattr(checkpoints, "read_offset_syncs", lambda *_asked: {TopicPartition("sales", 0): syncs})
-    policy = POLICY._replace(offset_syncs_location="target")
-    made = checkpoints.plan_from_checkpoints(CLOUD, policy, Selection(("billing",), topics=("sales",)), Mapping())
+    made = plan(policy=POLICY._replace(offset_syncs_location="target"))
     (entry,) = made.plan.entries
     assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.SAFE, offset, 50 - offset)
     assert re.fullmatch(
@@ -96,7 +99,7 @@ def test_a_checkpoint_that_counts_over_gaps_is_lowered_to_its_offset_sync(plan, 
 def test_what_has_expired_after_a_checkpoint_is_told_as_lost(plan, monkeypatch):
     expired = Bounds(49, 50, 50)
     monkeypatch.setattr(checkpoints.positions, "partition_bounds", lambda _cluster, its: dict.fromkeys(its, expired))
-    made = checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",), topics=("sales",)), Mapping())
+    made = plan()
     (entry,) = made.plan.entries
     assert (entry.offset, entry.lost, entry.lost_bound) == (49, 2, Bound.AT_MOST)
     assert "47 has expired, and at most 2 records that the group may not have consumed with it" in entry.detail
@@ -106,31 +109,30 @@ def test_what_has_expired_after_a_checkpoint_is_told_as_lost(plan, monkeypatch):
 def test_a_checkpoints_topic_that_forgets_is_noted_and_used(plan, monkeypatch):
     """The source is lost: nobody can let MirrorMaker 2 write its checkpoints again."""
     monkeypatch.setattr(mirror_index, "cleanup_policy", lambda _cluster, _topic: "compact,delete")
-    made = checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",), topics=("sales",)), Mapping())
+    made = plan()
     assert [entry.offset for entry in made.plan.entries] == [47]
     (note,) = made.notes
     assert note.kind is NoteKind.CHECKPOINT_MISSING
     assert "cleanup.policy of onprem.checkpoints.internal is compact,delete. Brokers delete checkpoints" in note.text
     # Who has every checkpoint skips nothing at the end, whatever other groups lack.
-    made = checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",)), Mapping(), OnUncommitted.END)
-    assert [entry.offset for entry in made.plan.entries] == [47, 47, 47]
+    assert [entry.offset for entry in plan(ALL, on_uncommitted=OnUncommitted.END).plan.entries] == [47, 47, 47]
     known_by_id(monkeypatch, lambda _cluster: "C", lambda _cluster, names: dict.fromkeys(names, 2))
     with pytest.raises(
         Refused,
         match="checkpoints may be missing, .*: billing clicks-1, .*: .* theirs. Set on_uncommitted to start, which skips",
     ):
-        checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("billing",)), Mapping(), OnUncommitted.END)
+        plan(ALL, on_uncommitted=OnUncommitted.END)
     with pytest.raises(
         NotFound, match="group fraud is not in the checkpoints topic .*: .* groups may lack theirs. Corr"
     ):
-        checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("fraud",)), Mapping())
+        plan(Selection(("fraud",)))
 
 
 def test_a_pattern_is_about_the_topics_that_are_named(plan):
     lower = Mapping((Rule(r"\1", pattern="prod[.](.*)"),))
-    assert plan(lower, topics=("prod.sales",)) == {"sales": ("prod.sales", 47)}
+    assert placed(plan(Selection(("billing",), topics=("prod.sales",)), lower)) == {"sales": ("prod.sales", 47)}
     with pytest.raises(InvalidInput, match="Name these topics in topics"):
-        plan(lower)
+        plan(ALL, lower)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_a_pattern_is_about_the_topics_that_are_named(plan):
 )
 def test_what_has_no_checkpoint_is_refused_together(plan, selection, error, said):
     with pytest.raises(error, match=said):
-        checkpoints.plan_from_checkpoints(CLOUD, POLICY, selection, Mapping())
+        plan(selection)
 
 
 @pytest.mark.parametrize(
