@@ -60,6 +60,11 @@ class TakenSnapshot(t.NamedTuple):
     def notes(self) -> list[Note]:
         """What the user should know and need not stop for."""
         notes = [*excluded(self.left_out_groups, self.left_out_topics), *self.unused]
+        notes += [Note(NoteKind.GROUP_IN_USE, text) for text in self._use_texts()]
+        return [*notes, *self._group_notes(), *self.not_told]
+
+    def _use_texts(self) -> t.Iterator[str]:
+        """Of groups that are left out for that, or that are taken all the same."""
         if self.skipped:
             shown = [
                 quiet.members_text({name: self.active[name]}, self.members)
@@ -67,27 +72,23 @@ class TakenSnapshot(t.NamedTuple):
                 else visible_name(name) + (f" ({self.opened[name]})" if name in self.opened else "")
                 for name in self.skipped
             ]
-            notes.append(Note(NoteKind.GROUP_IN_USE, f"Left out, because they are in use: {', '.join(shown)}."))
+            yield f"Left out, because they are in use: {', '.join(shown)}."
         staying = [name for name in self.active if name not in self.skipped]
         if staying:
-            text = (
+            yield (
                 f"These groups still have members, and will consume more than the snapshot says: {names_text(staying)}. "
                 "Stop them before their offsets are committed elsewhere."
             )
-            notes.append(Note(NoteKind.GROUP_IN_USE, text))
         moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
         if moving:
-            text = (
+            yield (
                 f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers "
                 "that use assign() do that. Stop them before their offsets are committed elsewhere."
             )
-            notes.append(Note(NoteKind.GROUP_IN_USE, text))
         if transactions := [each for each in self.snapshot.open if each.told != IN_BACKUP]:
             opened = nested(((group, partition), told) for group, partition, told in transactions)
             clauses = "; ".join(f"{visible_name(name)}: {open_text(its)}" for name, its in opened.items())
-            text = f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
-            notes.append(Note(NoteKind.GROUP_IN_USE, text))
-        return [*notes, *self._group_notes(), *self.not_told]
+            yield f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
 
     def _group_notes(self) -> t.Iterator[Note]:
         """Of groups that have nothing to move, and of those whose applications keep more than committed offsets."""

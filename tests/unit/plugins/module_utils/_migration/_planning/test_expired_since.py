@@ -10,7 +10,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.attack import driven
 from tests.attack.case import Copy, Options, Original
@@ -46,20 +45,28 @@ def planned(world, previous=None, committed=COMMITTED):
     return entry
 
 
+def noted_of(world, entry):
+    return plan_noted(world, {entry.key: entry})
+
+
+def planned_and_noted(world):
+    first = planned(world)
+    return first, noted_of(world, first)
+
+
 # gone_on: the tool has copied so many since, such as just as many as it has missed.
 @pytest.mark.parametrize("gone_on", [0, 4, 6])
 @pytest.mark.parametrize("policy", ["count_back", "start", "first_visible"])
 def test_an_offset_that_stays_says_what_neither_cluster_has_any_more(policy, gone_on):
     world = still_world(on_expired=policy)
-    first = planned(world)
-    noted = plan_noted(world, {first.key: first})
+    first, noted = planned_and_noted(world)
     expire_and_go_on(world, gone_on)
     second = planned(world, noted)
     assert (first.offset, second.offset) == (8, 8)
     assert (second.verdict, second.repeats) == ((Verdict.SAFE, None) if gone_on else (Verdict.EXACT, 0))
     assert (second.lost, second.lost_bound) == (4, Bound.AT_LEAST)
     assert "lost on both clusters: at least 4 records" in second.detail
-    assert planned(world, plan_noted(world, {second.key: second})) == second
+    assert planned(world, noted_of(world, second)) == second
 
 
 def expire_and_go_on(world, gone_on=6):
@@ -94,8 +101,7 @@ def test_without_an_earlier_plan_consumed_records_are_not_taken_for_those_that_h
 
 def test_transaction_markers_are_not_taken_for_lost_records():
     world = still_world()
-    first = planned(world)
-    noted = plan_noted(world, {first.key: first})
+    noted = noted_of(world, planned(world))
     world.sources[0].records[17] = world.sources[0].records[17]._replace(kind="marker", text="")
     expire_and_go_on(world)
     second = planned(world, noted)
@@ -107,7 +113,7 @@ def test_an_offset_that_stays_says_nothing_where_the_destination_has_all_that_ha
     world = still_world(on_expired="fail")
     first = planned(world)
     world.sources[0].expire(10)
-    second = planned(world, plan_noted(world, {first.key: first}))
+    second = planned(world, noted_of(world, first))
     assert (second.offset, second.verdict, second.lost, second.detail) == (8, Verdict.EXACT, 0, "")
 
 
@@ -127,8 +133,7 @@ def otherwise(world, at):
 )
 def test_nothing_that_may_be_another_log_s_is_kept_after_retention(change, committed):
     world = still_world(others=5)
-    first = planned(world)
-    noted = plan_noted(world, {first.key: first})
+    first, noted = planned_and_noted(world)
     world.sources[0].expire(14)
     change(world)
     assert planned(world, noted, committed) == planned(world, committed=committed) != first
@@ -136,8 +141,7 @@ def test_nothing_that_may_be_another_log_s_is_kept_after_retention(change, commi
 
 def test_nothing_is_kept_after_retention_of_a_source_topic_without_an_id():
     world = still_world(others=5)
-    first = planned(world)
-    noted = plan_noted(world, {first.key: first})
+    noted = noted_of(world, planned(world))
     unknown = dataclasses.replace(noted, source_traits=noted.source_traits._replace(topic_ids={"orders": None}))
     world.sources[0].expire(14)
     assert planned(world, unknown) == planned(world) != planned(world, noted)
@@ -146,8 +150,7 @@ def test_nothing_is_kept_after_retention_of_a_source_topic_without_an_id():
 @pytest.mark.parametrize("gone_on", [0, 4, 6])
 def test_fail_blocks_where_unconsumed_records_are_on_neither_cluster(gone_on):
     world = still_world(on_expired="fail")
-    first = planned(world)
-    noted = plan_noted(world, {first.key: first})
+    noted = noted_of(world, planned(world))
     expire_and_go_on(world, gone_on)
     second = planned(world, noted)
     assert (second.offset, second.reason) == (None, Reason.POLICY_FAIL)
@@ -156,8 +159,7 @@ def test_fail_blocks_where_unconsumed_records_are_on_neither_cluster(gone_on):
 @pytest.mark.parametrize("copied", [0, 3])
 def test_an_offset_stays_before_what_others_have_written_once_the_last_consumed_record_has_expired(copied):
     world = still_world(others=5)
-    first = planned(world)
-    noted = plan_noted(world, {first.key: first})
+    first, noted = planned_and_noted(world)
     world.sources[0].expire(COMMITTED)
     for record in world.sources[0].records[10 : 10 + copied]:
         world._write(record, 0, 0)
@@ -165,28 +167,37 @@ def test_an_offset_stays_before_what_others_have_written_once_the_last_consumed_
     second = planned(world, noted)
     assert (first.offset, second.offset, second.verdict, second.repeats) == (8, 8, Verdict.EXACT, 0)
     assert second.evidence.before == first.evidence.before
-    assert planned(world, plan_noted(world, {second.key: second})) == second
+    assert planned(world, noted_of(world, second)) == second
 
 
 @pytest.mark.parametrize(("log_start", "was", "offset"), [(50, 50, 50), (51, 50, 80), (0, 0, 0)])
 def test_an_offset_by_retention_stays_until_the_destination_s_log_starts_after_it(monkeypatch, log_start, was, offset):
-    entry = dataclasses.replace(
-        planned(still_world()),
-        verdict=Verdict.SAFE,
-        reason=Reason.CAUGHT_UP,
-        offset=80,
-        partition=TopicPartition("orders", 0),
-    )
-    traits = Traits((), {"orders": "id"}, {"orders": (LogRange(log_start, 100),)})
-    earlier = Plan("s", "d", "", (dataclasses.replace(entry, offset=was),), destination_traits=traits)
-    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
-    made = expected.with_expected(Plan("s", "d", "", (entry,), destination_traits=traits), DESTINATION, earlier, None)
-    assert [entry.offset for entry in made.entries] == [offset]
+    entry = by_option(planned(still_world()), 80)
+    assert planned_after(monkeypatch, entry, previous=by_option(entry, was), log_start=log_start).offset == offset
 
 
 def by_option(entry, offset, detail="by retention"):
-    more = {"verdict": Verdict.SAFE, "reason": Reason.CAUGHT_UP, "partition": TopicPartition("orders", 0)}
-    return dataclasses.replace(entry, offset=offset, detail=detail, **more)
+    return dataclasses.replace(entry, verdict=Verdict.SAFE, reason=Reason.CAUGHT_UP, offset=offset, detail=detail)
+
+
+def planned_after(monkeypatch, entry, committed=None, *, stood=COMMITTED, previous=None, joined=True, log_start=0):
+    """What becomes of an entry after the previous plan's.
+
+    committed: what the group has committed by now, if it was set to 50 before.
+    """
+    (at,) = entry.source
+    traits = Traits((), {"orders": "id"}, {"orders": (LogRange(log_start, 100),)})
+    receipt, readings = None, {}
+    if committed is not None:
+        set_to = CommittedOffset(50), CommittedOffset(50), (Origin(at.group, at.partition),)
+        receipt = Receipt("d", (ReceiptEntry(*entry.key, None, *set_to, stood=(stood,)),))
+        offsets = {entry.partition: CommittedOffset(committed)}
+        protocol = "consumer" if joined else ""
+        readings[entry.group] = GroupReading(entry.group, True, "Empty", "classic", protocol, offsets)
+    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: readings)
+    begun, earlier = (each and Plan("s", "d", "", (each,), destination_traits=traits) for each in (entry, previous))
+    (made,) = expected.with_expected(begun, DESTINATION, earlier, receipt).entries
+    return made
 
 
 @pytest.mark.parametrize("policy", ["fail", "first_visible", "count_back"])
@@ -212,32 +223,14 @@ def test_such_an_offset_of_merged_groups_stays_as_well(monkeypatch):
         dataclasses.replace(by_option(planned(still_world()), at), reason=Reason.GROUPS_MERGED, chosen=Reason.CAUGHT_UP)
         for at in (80, 90)
     )
-    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
-    earlier, begun = (Plan("s", "d", "", (each,)) for each in (first, later))
-    assert expected.with_expected(begun, DESTINATION, earlier, None).entries == (first,)
+    assert planned_after(monkeypatch, later, previous=first) == first
 
 
 @pytest.mark.parametrize("offset", [70, 90])
 def test_another_value_of_the_option_is_another_decision(monkeypatch, offset):
     first = by_option(planned(still_world()), 80)
-    earlier, begun = (Plan("s", "d", "", (each,)) for each in (first, by_option(first, offset, "the end, as asked")))
-    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
-    (entry,) = expected.with_expected(begun, DESTINATION, earlier, None).entries
-    assert (entry.offset, entry.detail) == (offset, "the end, as asked")
-
-
-def planned_after(monkeypatch, entry, committed, *, stood=COMMITTED, previous=None, joined=True, log_start=0):
-    """What becomes of an entry if the group was set to 50 before, and has committed this by now."""
-    (at,) = entry.source
-    traits = Traits((), {"orders": "id"}, {"orders": (LogRange(log_start, 100),)})
-    set_to = CommittedOffset(50), CommittedOffset(50), (Origin(at.group, at.partition),)
-    receipt = Receipt("d", (ReceiptEntry(*entry.key, None, *set_to, stood=(stood,)),))
-    its = {entry.partition: CommittedOffset(committed)}
-    reading = GroupReading(entry.group, True, "Empty", "classic", "consumer" if joined else "", its)
-    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {entry.group: reading})
-    begun, earlier = (each and Plan("s", "d", "", (each,), destination_traits=traits) for each in (entry, previous))
-    (made,) = expected.with_expected(begun, DESTINATION, earlier, receipt).entries
-    return made
+    other = by_option(first, offset, "the end, as asked")
+    assert planned_after(monkeypatch, other, previous=first) == other
 
 
 @pytest.mark.parametrize(
@@ -263,8 +256,8 @@ def test_a_group_that_was_set_before_goes_no_further_by_an_option(monkeypatch, v
 
 @pytest.mark.parametrize(("lacking", "offset"), [("before", 50), ("after", 80)])
 def test_a_group_goes_no_further_by_the_first_unconsumed_record_alone(monkeypatch, lacking, offset):
-    entry = dataclasses.replace(planned(still_world()), partition=TopicPartition("orders", 0), offset=80)
-    entry = dataclasses.replace(entry, evidence=entry.evidence._replace(**{lacking: None}))
+    entry = planned(still_world())
+    entry = dataclasses.replace(entry, offset=80, evidence=entry.evidence._replace(**{lacking: None}))
     made = planned_after(monkeypatch, entry, 50)
     assert made.offset == offset
     if offset == 50:  # the proof was of another offset
@@ -281,7 +274,7 @@ def test_a_second_run_finds_the_plan_of_such_a_group_as_it_was(monkeypatch, comm
 
 @pytest.mark.parametrize(("more", "offset"), [({}, 50), ({"joined": False}, 90), ({"offset": 40}, 40)])
 def test_the_plan_of_a_group_that_has_consumed_stays_unless_what_was_set_was_wrong(monkeypatch, more, offset):
-    first = dataclasses.replace(planned(still_world()), partition=TopicPartition("orders", 0), offset=50)
+    first = dataclasses.replace(planned(still_world()), offset=50)
     later = dataclasses.replace(first, offset=more.pop("offset", 90))
     assert planned_after(monkeypatch, later, 60, previous=first, **more).offset == offset
 

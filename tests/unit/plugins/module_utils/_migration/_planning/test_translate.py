@@ -384,7 +384,14 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     assert entry.evidence.certificate == "same_log"
 
 
-@pytest.mark.parametrize("name", ["billing", "billing-v2"])
+@pytest.mark.parametrize(
+    ("name", "restores"),
+    [
+        pytest.param("billing", True, id="a backup"),
+        pytest.param("billing-v2", True, id="a backup for another group"),
+        pytest.param("billing-v2", False, id="a clone"),
+    ],
+)
 @pytest.mark.parametrize(
     ("then", "now"),
     [
@@ -394,10 +401,12 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
         pytest.param({"orders": "one"}, "one", id="known"),
     ],
 )
-def test_a_backup_is_exact_only_where_it_has_the_id_of_the_topic(world, name, then, now):
+def test_inside_one_cluster_an_offset_is_exact_only_where_the_id_of_its_topic_is_known(
+    world, name, restores, then, now
+):
     in_one_cluster(world, now)
     mapping = Mapping(group_rules=(Rule(name, name="billing"),))
-    given = {"taken": snapshot(7, None, **then), "mapping": mapping, "restores": True}
+    given = {"taken": snapshot(7, None, **then), "mapping": mapping, "restores": restores}
     plan = planned(**given)
     (entry,) = plan.entries
     said = (Verdict.EXACT, None) if then == {"orders": now} else (Verdict.REQUESTED, Reason.TOPIC_UNIDENTIFIED)
@@ -435,15 +444,6 @@ def test_where_topics_have_no_ids_records_decide_inside_one_cluster_too(world):
     (entry,) = planned(taken=snapshot(7, orders=None), mapping=RENAMED).entries
     assert (entry.verdict, entry.target) == (Verdict.EXACT, CommittedOffset(7, "m"))
     assert entry.evidence.certificate == "same_difference"
-
-
-@pytest.mark.parametrize(("then", "now"), [({}, "one"), ({}, None), ({"orders": None}, "one")])
-def test_a_clone_of_what_was_committed_on_a_topic_without_its_id_is_not_exact(world, then, now):
-    """Of a CSV file, or of brokers that had no ids yet."""
-    in_one_cluster(world, now)
-    plan = planned(taken=snapshot(7, None, **then), mapping=RENAMED)
-    (entry,) = plans.from_json(plans.to_json(plan), "plan.json").entries
-    assert (entry.verdict, entry.reason) == (Verdict.REQUESTED, Reason.TOPIC_UNIDENTIFIED)
 
 
 @pytest.mark.parametrize("equal_id", ["5L6g3nShT-eMCtK--X86sw", "unknown"])
@@ -506,16 +506,8 @@ def mirrored(monkeypatch):
     monkeypatch.setattr(by_mirror_maker, "read_index", lambda *_flow: MirrorIndex({}, {}))
 
 
-def test_metadata_that_have_changed_are_carried(world):
-    other = SnapshotEntry("billing", ORDERS, CommittedOffset(7, "other", 5))
+def test_nothing_is_kept_of_another_cluster(world):
     first = planned(strategy=Strategy.RECORDS)
-    again = planned(first, taken=Snapshot("source cluster-id", (), (other,)), strategy=Strategy.RECORDS)
-    assert again.entries[0].metadata == "other"
-
-
-def test_nothing_is_kept_of_another_cluster_or_of_another_comparison(world):
-    first = planned(strategy=Strategy.RECORDS)
-    assert kept(first, strategy=Strategy.RECORDS, match_on=MatchOn.of(["key", "value"])) == 0
     world.ids["destination cluster"] = "rebuilt"
     assert kept(first, strategy=Strategy.RECORDS) == 0
 
@@ -564,13 +556,11 @@ def test_an_entry_that_has_not_moved_is_kept_with_what_verified_it(world, mirror
     assert (moved.offset, moved.verified) == (8, None)
 
 
-@pytest.mark.parametrize("strategy", [Strategy.RECORDS, Strategy.MIRROR_MAKER])
 @pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
-def test_an_entry_of_a_recreated_topic_is_decided_anew(world, mirrored, side, strategy):
-    options = {"strategy": strategy, "mirror": MIRROR}
-    first = planned(**options)
+def test_an_entry_of_a_recreated_topic_is_decided_anew(world, side):
+    first = planned(strategy=Strategy.RECORDS)
     world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
-    assert kept(first, **options) == 0
+    assert kept(first, strategy=Strategy.RECORDS) == 0
 
 
 def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(world):
