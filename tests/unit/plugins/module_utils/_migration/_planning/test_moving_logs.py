@@ -29,18 +29,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     StrategyInput,
     TranslateOptions,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs, learn_both
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import lost
 from tests.support.memory_brokers import DESTINATION, ORDERS, SOURCE, MemoryBrokers
+from tests.support.strategies import strategy_input
 
 MOST_STEPS = 20_000  # looks at a log in one plan: so many are never needed in logs of a few hundred offsets
 
@@ -61,6 +61,12 @@ class Brokers(MemoryBrokers):
     def bounds_of(self, name: str) -> Bounds:
         left = self.bounds[name]
         return left.pop(0) if len(left) > 1 else left[0]
+
+
+def learned() -> tuple[ClusterLogs, ClusterLogs]:
+    source, destination = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
+    learn_both(source, [ORDERS], destination, [ORDERS])
+    return source, destination
 
 
 @pytest.fixture
@@ -90,15 +96,9 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., PlanEntry]:
         steps[0] = 0
         brokers.install(monkeypatch)
         draft = Draft("g", ORDERS, "g", ORDERS, CommittedOffset(committed))
-        source, destination = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
-        for logs in (destination, source):
-            logs.learn([ORDERS])
         options = TranslateOptions(wait_for_replication=wait, policy=Policy(**policy), spark_limit=0)
         earlier = Plan("a", "b", "digest", (previous,)) if previous else None
-        counts = {"orders": 1}
-        given = StrategyInput(
-            {draft.key: draft}, [], source, destination, counts, counts, {}, earlier, options, pytest.fail, silent
-        )
+        given = strategy_input(*learned(), [draft], previous=earlier, options=options)
         (entry,) = strategy(given).entries.values()
         return entry
 
@@ -324,11 +324,7 @@ class TestAGuard:
     def settled(self, rule: t.Callable[[str, Question], t.Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, t.Any]:
         brokers = Brokers(records(range(9)), records(range(9)))
         brokers.install(monkeypatch)
-        sides = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
-        for logs in sides:
-            logs.learn([ORDERS])
-        given = StrategyInput({}, [], *sides, {}, {}, {}, None, TranslateOptions(), pytest.fail, silent)
-        return settling.answer_all(self.CASES, given, rule, settling.internal_error)
+        return settling.answer_all(self.CASES, strategy_input(*learned()), rule, settling.internal_error)
 
     def test_a_fault_of_the_rule_blocks_its_own_partition_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def rule(key: str, question: Question) -> Decision | Need:

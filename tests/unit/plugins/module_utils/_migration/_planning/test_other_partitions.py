@@ -14,12 +14,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     StrategyInput,
     TranslateOptions,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs, learn_both
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
     CertificateName,
@@ -28,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
     Verdict,
 )
 from tests.support.memory_brokers import DESTINATION, SOURCE, MemoryBrokers
+from tests.support.strategies import strategy_input
 
 OLD = [10 * number for number in range(40)]  # in turns in partition 0 and partition 1 of the source
 NEW = [1000, 1010, 1020, 1030]
@@ -69,23 +69,10 @@ class Clusters(MemoryBrokers):
             for at, offset in enumerate(committed)
             if offset is not None
         ]
-        counts = {"orders": len(self.partitions)}
         source, destination = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
-        for logs in (source, destination):
-            logs.learn(self.partitions)
-        return StrategyInput(
-            {draft.key: draft for draft in drafts},
-            [],
-            source,
-            destination,
-            counts,
-            counts,
-            {},
-            previous,
-            TranslateOptions(policy=Policy(**policy)),
-            lambda: pytest.fail("Spark is not needed"),
-            silent,
-        )
+        learn_both(source, self.partitions, destination, self.partitions)
+        options = TranslateOptions(policy=Policy(**policy))
+        return strategy_input(source, destination, drafts, previous=previous, options=options)
 
 
 @pytest.fixture

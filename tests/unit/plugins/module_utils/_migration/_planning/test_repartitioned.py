@@ -25,14 +25,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Copied, Reason, Verdict, Way
+from tests.support.strategies import strategy_input
 
 EU, US = [TopicPartition("eu", 0), TopicPartition("eu", 1)], [TopicPartition("us", 0)]
 ALL = [TopicPartition("all", number) for number in range(3)]
-SOURCES = {"eu": 2, "us": 1}
-DESTINATIONS = {"all": 3}
 FULL, BARE = b"full", b"bare"
 NAME = BARE.hex()
 
@@ -123,29 +121,12 @@ def draft(partition: TopicPartition, offset: int, group: str = "g", metadata: st
 
 
 def entries(
-    spark: Spark,
-    *drafts: Draft,
-    source: Side | None = None,
-    destination: Side | None = None,
-    sources: t.Mapping[str, int] | None = None,
-    destinations: t.Mapping[str, int] | None = None,
-    cut: t.Mapping[tuple[str, TopicPartition], str] | None = None,
-    **wanted: t.Any,
+    spark: Spark, *drafts: Draft, source=None, destination=None, given: t.Mapping[str, t.Any] = {}, **wanted: t.Any
 ) -> list[PlanEntry]:
-    given = StrategyInput(
-        {},
-        drafts,
-        source or Side([*EU, *US], 50),  # type: ignore[arg-type]
-        destination or Side(ALL, 100),  # type: ignore[arg-type]
-        SOURCES if sources is None else sources,
-        DESTINATIONS if destinations is None else destinations,
-        {},
-        None,
-        TranslateOptions(**wanted),
-        spark.session,  # type: ignore[arg-type]
-        silent,
-        dict(cut or {}),
-    )
+    """given: as for strategy_input(). wanted: options."""
+    sides = source or Side([*EU, *US], 50), destination or Side(ALL, 100)
+    options = TranslateOptions(**wanted)
+    given = strategy_input(*sides, merged=drafts, options=options, spark=spark.session, **given)
     found = use_case.repartitioned_entries(given)
     assert list(found) == [each.key for each in found.values()]
     return list(found.values())
@@ -209,13 +190,13 @@ def test_a_position_that_cannot_be_right_blocks_its_group_alone(spark):
 @pytest.mark.parametrize(
     ("counts", "partitions"),
     [
-        pytest.param({"destinations": {}}, 2, id="at the destination"),
-        pytest.param({"sources": {}}, 3, id="at the source"),
-        pytest.param({"sources": {"eu": 1}}, 3, id="a partition at the source"),
+        pytest.param({"destination_counts": {}}, 2, id="at the destination"),
+        pytest.param({"source_counts": {}}, 3, id="at the source"),
+        pytest.param({"source_counts": {"eu": 1}}, 3, id="a partition at the source"),
     ],
 )
 def test_what_is_missing_blocks_all_entries(spark, counts, partitions):
-    found = entries(spark, draft(EU[1], 20), **counts)
+    found = entries(spark, draft(EU[1], 20), given=counts)
     assert [each.partition for each in found] == ALL[:partitions]
     assert {(each.verdict, each.reason, each.offset) for each in found} == {
         (Verdict.BLOCKED, Reason.TOPIC_MISSING, None)
@@ -339,6 +320,6 @@ def test_a_fault_of_the_rule_blocks_the_group_that_it_concerns(spark, monkeypatc
 
 
 def test_a_source_partition_that_was_cut_off_blocks_every_partition_of_the_group(spark):
-    found = entries(spark, draft(EU[0], 20), draft(US[0], 30), cut={("old-g", US[0]): "cut off"})
+    found = entries(spark, draft(EU[0], 20), draft(US[0], 30), given={"cut": {("old-g", US[0]): "cut off"}})
     assert [(each.offset, each.reason, each.detail) for each in found] == [(None, Reason.BEYOND_END, "cut off")] * 3
     assert not spark.asked

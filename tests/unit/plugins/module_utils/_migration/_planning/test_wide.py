@@ -9,15 +9,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
-    StrategyInput,
     TranslateOptions,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Copied, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail
+from tests.support.strategies import strategy_input
 
 ORDERS = TopicPartition("orders", 0)
 CLUSTER = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
@@ -48,9 +47,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Decision]:
         found = Decision(Verdict.SAFE, OFFSET, Reason.TAIL_NOT_COUNTED, 40, before=before)
         case, limit = Case(COMMITTED, ORDERS, ORDERS), 2 * END - 1
         options = TranslateOptions(spark_limit=limit)
-        given = StrategyInput(
-            {}, [], _cluster(), destination, {}, {}, {}, None, options, lambda: t.cast("t.Any", None), silent
-        )
+        given = strategy_input(_cluster(), destination, options=options, spark=lambda: None)
         return wide.settle_wide({1: case}, {1: found}, given)[1]
 
     return settle
