@@ -42,17 +42,17 @@ class MemoryBrokers:
         """The key of its records."""
         return connection.name
 
-    def check_rollback_file(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
+    def check_exist(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
         """Raise where a broker would say nothing of them."""
 
     def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
-        self.check_rollback_file(connection, [TopicPartition(name, 0) for name in names])
+        self.check_exist(connection, [TopicPartition(name, 0) for name in names])
         stamps = connection.name in self.stamps
         its = types.SimpleNamespace(log_append_time=stamps, compacted=self.compacted, retention_ms=None)
         return dict.fromkeys(names, its)
 
     def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
-        self.check_rollback_file(connection, partitions)
+        self.check_exist(connection, partitions)
         return {where: self.bounds_of(self.log_of(connection, where)) for where in partitions}
 
     def epoch_ends(
@@ -69,7 +69,7 @@ class MemoryBrokers:
     def read_ranges(
         self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], committed: bool = True, **_options: t.Any
     ) -> t.Any:
-        self.check_rollback_file(connection, wanted)
+        self.check_exist(connection, wanted)
         found: dict[t.Any, t.Any] = {where: [] for where in wanted}
         for where, spans in wanted.items():
             log = self.log_of(connection, where)
@@ -86,7 +86,7 @@ class MemoryBrokers:
         self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
     ) -> dict[tuple[TopicPartition, int], int | None]:
         asked = list(wanted)
-        self.check_rollback_file(connection, [where for where, _time in asked])
+        self.check_exist(connection, [where for where, _time in asked])
         assert all(time >= 0 for _where, time in asked), "no broker looks up a negative time"
         return {(where, time): self.lookup(self.log_of(connection, where), time) for where, time in asked}
 

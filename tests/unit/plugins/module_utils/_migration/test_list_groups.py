@@ -8,6 +8,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicDescription
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import list_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupListing,
@@ -17,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
 SERVED, LEADERLESS, DELETED = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("old", 0)
+ALL = Selection(group_patterns=(".*",))
 COMMITTED = {"billing": (SERVED, LEADERLESS), "fraud": (LEADERLESS,), "shop": (SERVED,), "old": (DELETED,)}
 
 
@@ -24,7 +26,7 @@ COMMITTED = {"billing": (SERVED, LEADERLESS), "fraud": (LEADERLESS,), "shop": (S
 def overviews(monkeypatch):
     """``overviews(*looks)``: the groups, by name, where each look at the logs finds these partitions served."""
 
-    def overviews(*looks):
+    def overviews(*looks, selection=ALL):
         left = list(looks)
 
         def bounds(_connection, wanted, _patience):
@@ -46,7 +48,7 @@ def overviews(monkeypatch):
         monkeypatch.setattr(list_groups, "group_members", lambda *_given: {})
         monkeypatch.setattr(list_groups.selected_groups, "list_topics", lambda _connection: overviews.topics)
         monkeypatch.setattr(list_groups.time, "sleep", lambda _seconds: None)
-        found = list_groups.group_overviews(Connection("onprem", ("a:1",)), Selection(group_patterns=(".*",)))
+        found = list_groups.group_overviews(Connection("onprem", ("a:1",)), selection)
         assert not left
         return {group.reading.group: group for group in found.groups}
 
@@ -59,6 +61,12 @@ def test_the_topic_of_another_application_makes_no_group_one_of_kafka_streams(ov
     overviews.topics = ["orders", "billing-eu-store-changelog", "shop-store-changelog"]
     groups = overviews({SERVED, LEADERLESS})
     assert {name for name, group in groups.items() if group.is_streams} == {"billing-eu", "shop"}
+
+
+def test_a_name_that_no_group_has_is_refused(overviews):
+    told = r"no such group, or GROUP DESCRIBE on it is not allowed: biling\. Correct groups \(did you mean billing\?\)"
+    with pytest.raises(NotFound, match=told):
+        overviews(selection=Selection(groups=("biling",)))
 
 
 def test_a_partition_without_a_leader_hides_no_group(overviews):

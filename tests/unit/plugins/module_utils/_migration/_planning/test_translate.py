@@ -52,6 +52,7 @@ IDENTICAL = TranslateOptions(strategy=Strategy.IDENTICAL)
 MIRROR = ReplicationPolicy("src", "dst", "identity")
 
 
+SAME_NAMES = Mapping()
 RENAMED = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
 MERGED = Mapping(group_rules=(Rule("one", pattern="[abc]"),))
 
@@ -84,7 +85,7 @@ class World(MemoryBrokers):
         error = None if count else "UNKNOWN_TOPIC_OR_PARTITION"
         return {name: types.SimpleNamespace(error=self.errors.get(name, error), partitions=count) for name in names}
 
-    def check_rollback_file(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
+    def check_exist(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
         """A broker says nothing of partitions that it does not have."""
         assert all(each.partition < self.counts[connection.name] for each in partitions)
 
@@ -119,7 +120,7 @@ def translated(
     receipt: Receipt | None = None,
     offset: int = 7,
     taken: Snapshot | None = None,
-    mapping: Mapping = Mapping(),  # noqa: B008 - it is frozen
+    mapping: Mapping = SAME_NAMES,
     **options: t.Any,
 ) -> Translation:
     """By default, of an offset of billing, which keeps its names, by strategy identical."""
