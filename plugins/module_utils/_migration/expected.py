@@ -82,12 +82,13 @@ def without_needless_moves(plan: Plan, logs: ClusterLogs, most: int) -> Plan:
         logs.read([(partition, span) for (_group, partition), span in spans.items()])
         gaps = {key: gap for key, gap in gaps.items() if not logs.logs[key[1]].between(*spans[key])}
 
-    def staying(entry: PlanEntry) -> PlanEntry:
-        if entry.key not in gaps or entry.expected is None:
-            return entry
-        return dataclasses.replace(entry, offset=entry.expected.offset, leader_epoch=entry.expected.leader_epoch)
-
-    return dataclasses.replace(plan, entries=tuple(map(staying, plan.entries))) if gaps else plan
+    entries = tuple(
+        dataclasses.replace(entry, offset=entry.expected.offset, leader_epoch=entry.expected.leader_epoch)
+        if entry.key in gaps and entry.expected is not None
+        else entry
+        for entry in plan.entries
+    )
+    return dataclasses.replace(plan, entries=entries) if gaps else plan
 
 
 def still_true(previous: Plan, made: Plan) -> Plan:

@@ -109,10 +109,14 @@ def test_transaction_markers_are_not_taken_for_lost_records():
     assert "lost on both clusters: at most 4 records, transaction markers" in second.detail
 
 
-def test_an_offset_that_stays_says_nothing_where_the_destination_has_all_that_has_expired():
+@pytest.mark.parametrize(("recopied", "start"), [([], 10), ([8], 10)])
+def test_an_offset_that_stays_says_nothing_where_the_destination_has_all_that_has_expired(recopied, start):
     world = still_world(on_expired="fail")
+    for offset in recopied:
+        world._write(world.sources[0].records[offset], 0, 0)
+    world._write(world.sources[0].records[10], 0, 0)
     first = planned(world)
-    world.sources[0].expire(10)
+    world.sources[0].expire(start)
     second = planned(world, noted_of(world, first))
     assert (second.offset, second.verdict, second.lost, second.detail) == (8, Verdict.EXACT, 0, "")
 

@@ -457,19 +457,21 @@ def test_two_clusters_with_one_id_are_compared_by_their_records(world, monkeypat
     assert [note.kind for note in found.notes] == (["equal_cluster_ids"] if equal_id != "unknown" else [])
 
 
-def test_what_an_earlier_plan_has_found_of_a_topic_counts_no_more_once_it_was_created_again(world):
+@pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
+def test_what_an_earlier_plan_has_found_of_a_topic_counts_no_more_once_it_was_created_again(world, side):
     of_topic = {side: Traits(topic_ids={"orders": side}, logs={"orders": (LogRange(0, 20),)}) for side in world.ids}
     world.identities.traits |= {world.ids[side]: its for side, its in of_topic.items()}
     by_records = {"strategy": Strategy.RECORDS}
     first = planned(**by_records)
     assert kept(first, **by_records) == 1
-    grown = Traits(topic_ids={"orders": "destination cluster"}, logs={"orders": (LogRange(0, 25),)})
-    world.identities.traits["destination cluster-id"] = grown
+    grown = Traits(topic_ids={"orders": side}, logs={"orders": (LogRange(0, 25),)})
+    world.identities.traits[f"{side}-id"] = grown
     assert planned(first, **by_records) == first
-    world.identities.traits["destination cluster-id"] = grown._replace(topic_ids={"orders": "another"})
+    world.identities.traits[f"{side}-id"] = grown._replace(topic_ids={"orders": "another"})
     again = translated(first, **by_records)
     assert again.kept == 0
-    assert again.plan.destination_traits.topic_ids == {"orders": "another"}
+    noted = again.plan.source_traits if side == "source cluster" else again.plan.destination_traits
+    assert noted.topic_ids == {"orders": "another"}
 
 
 def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
