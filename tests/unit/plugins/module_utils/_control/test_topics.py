@@ -37,3 +37,12 @@ def test_every_topic_that_may_not_be_seen_is_named(ids):
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     with pytest.raises(NotAuthorized, match="needs ACL TOPIC DESCRIBE on bills, orders"):
         ids({"orders": denied, "bills": denied, "seen": 0})
+
+
+def test_a_topic_that_may_not_be_described_is_not_counted_as_a_missing_one(monkeypatch):
+    described = {"gone": topics.TopicDescription(0, "UNKNOWN_TOPIC_OR_PARTITION"), "seen": topics.TopicDescription(2)}
+    monkeypatch.setattr(topics, "describe_topics", lambda *_given: described)
+    assert topics.partition_counts(NOWHERE, described) == {"seen": 2}
+    described["orders"] = topics.TopicDescription(0, "TOPIC_AUTHORIZATION_FAILED")
+    with pytest.raises(NotAuthorized, match="needs ACL TOPIC READ on orders"):
+        topics.partition_counts(NOWHERE, described)

@@ -2,13 +2,12 @@
 
 import dataclasses
 import functools
-import types
 import typing as t
 from unittest import mock
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
@@ -26,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import op
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plans
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
@@ -71,7 +70,6 @@ class World(MemoryBrokers):
 
     def __init__(self) -> None:
         self.ids = {"source cluster": "source cluster-id", "destination cluster": "destination cluster-id"}
-        self.errors: dict[str, str] = {}
         self.counts = {"source cluster": 1, "destination cluster": 1}  # of partitions; 0 where the topic is missing
         self.committed: CommittedOffset | None = None
         self.bounds = Bounds(0, 20, 20)
@@ -80,18 +78,13 @@ class World(MemoryBrokers):
     def cluster_id(self, connection: Connection) -> str:
         return self.ids[connection.name]
 
-    def describe_topics(self, connection: Connection, names: t.Iterable[str], _surely: bool) -> dict[str, t.Any]:
-        count = self.counts[connection.name]
-        error = None if count else "UNKNOWN_TOPIC_OR_PARTITION"
-        return {name: types.SimpleNamespace(error=self.errors.get(name, error), partitions=count) for name in names}
-
     def check_exist(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
         """A broker says nothing of partitions that it does not have."""
         assert all(each.partition < self.counts[connection.name] for each in partitions)
 
     def partition_counts(self, connection: Connection, names: t.Collection[str]) -> dict[str, int]:
-        with mock.patch.object(topics, "describe_topics", self.describe_topics):
-            return topics.partition_counts(connection, names)
+        count = self.counts[connection.name]
+        return dict.fromkeys(names, count) if count else {}
 
     def bounds_of(self, _name: str) -> Bounds:
         return self.bounds
@@ -495,14 +488,6 @@ def test_a_snapshot_of_another_cluster_is_refused_and_one_that_does_not_tell_is_
     assert planned(taken=snapshot(7, None)).entries[0].offset == 7
 
 
-def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
-    world.errors["orders"] = "TOPIC_AUTHORIZATION_FAILED"
-    with pytest.raises(NotAuthorized, match="needs ACL TOPIC READ on orders"):
-        planned()
-    world.errors["orders"] = "UNKNOWN_TOPIC_OR_PARTITION"
-    assert planned().entries[0].reason is Reason.TOPIC_MISSING
-
-
 @pytest.fixture
 def mirrored(monkeypatch):
     """What MirrorMaker 2 has noted: nothing."""
@@ -630,8 +615,9 @@ def test_a_promotion_of_other_clusters_is_refused(world):
         planned(promotion=promotes(None, 1, "other-id"))
 
 
-def test_a_repartitioned_topic_is_not_predicted(world):
+def test_a_topic_that_is_missing_is_not_predicted_without_a_promotion_or_where_it_is_repartitioned(world):
     world.counts["destination cluster"] = 0
+    assert planned().entries[0].reason is Reason.TOPIC_MISSING
     options = {"strategy": Strategy.RECORDS, "promotion": promotes(None, 1)}
     (entry,) = planned(mapping=Mapping(repartitioned=("orders",)), **options).entries
     assert (entry.reason, entry.predicted) == (Reason.TOPIC_MISSING, False)
