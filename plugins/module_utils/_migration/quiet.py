@@ -138,12 +138,9 @@ def _names(
     members: Members, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]], opened: t.Mapping[str, str]
 ) -> str:
     texts = [members_text({name: state}, members) for name, state in active.items()]
-    texts += [f"{visible_name(name)} (its committed offsets still change)" for name in moving if name not in active]
-    texts += [
-        f"{visible_name(name)} ({transactions})"
-        for name, transactions in opened.items()
-        if name not in active and name not in moving
-    ]
+    texts += [f"{visible_name(name)} (its committed offsets still change)" for name in moving]
+    named = {*active, *moving}
+    texts += [f"{visible_name(name)} ({told})" for name, told in opened.items() if name not in named]
     return first_of(texts)
 
 
