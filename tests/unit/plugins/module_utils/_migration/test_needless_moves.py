@@ -1,5 +1,7 @@
 """A plan takes no group back over offsets that hold no record, and reads little to find out whether they do."""
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
@@ -47,7 +49,9 @@ def test_a_group_is_taken_back_only_over_records(records, offset, expected, then
     found = None if expected is None else CommittedOffset(expected, "old", 3)
     entry = PlanEntry("billing", ORDERS, offset, Verdict.EXACT, (), "m", 2, expected=found)
     most = 850 if asked == [] and expected == 900 else 1_000
-    (made,) = without_needless_moves(Plan("a", "b", "c", (entry,)), logs, most).entries
+    other = dataclasses.replace(entry, group="fraud", verdict=Verdict.REQUESTED, expected=CommittedOffset(40))
+    made, same = without_needless_moves(Plan("a", "b", "c", (entry, other)), logs, most).entries
+    assert same == other
     assert (made.offset, made.metadata) == (then, "m") and logs.asked == asked
     assert made.leader_epoch == (3 if then == expected else 2)
 

@@ -3,8 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import blocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_records, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 
@@ -21,6 +20,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 )
 def test_the_partition_that_lags_most_is_named(lags, line):
     partitions = {key: TopicPartition("orders", key[1]) for key in lags}
-    cases = {key: Case(10, partition, partition) for key, partition in partitions.items()}
+    cases = {key: settling.Case(10, partition, partition) for key, partition in partitions.items()}
     decisions = {key: blocked(Reason.DESTINATION_LAGS, "", to_come=lag) for key, lag in lags.items()}
     assert by_records._lag(cases, decisions) == line
+
+
+def test_what_is_waited_for_is_said_now_and_then(monkeypatch):
+    now, said = [0.0], []
+    monkeypatch.setattr(settling.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(settling.time, "sleep", lambda seconds: now.append(now.pop() + seconds))
+    waiting = settling.ReplicationWait(12, said.append)
+    while waiting.goes_on("copies"):
+        pass
+    assert said == [f"waiting for copies ({left} s left)" for left in (12, 7, 2)]
