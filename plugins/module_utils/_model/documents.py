@@ -141,10 +141,12 @@ def _whole(kind: str, text: str, path: str) -> t.Any:
 def _check(kind: str, document: t.Any, path: str) -> None:
     """Raise InvalidFile for a document of another kind or version."""
     file_format = document.get("format") if isinstance(document, dict) else None
+    again = _AGAIN[kind]
+    is_kept = again.startswith(_KEPT)
     if file_format != _PREFIX + kind:
-        again, correct = _AGAIN[kind], f"correct {path_option()}"
+        correct = f"correct {path_option()}"
         # Without a file that was moved away, a run goes on as if it had never been there.
-        remedy = f"{again}; or {correct}" if again.startswith(_KEPT) else f"{correct}, or move that file away"
+        remedy = f"{again}; or {correct}" if is_kept else f"{correct}, or move that file away"
         raise InvalidFile(
             f"{path} is not a {kind} file",
             why=f"its format is {_shown(file_format)}, not {_shown(_PREFIX + kind)}",
@@ -154,8 +156,7 @@ def _check(kind: str, document: t.Any, path: str) -> None:
     if document.get("version") != VERSION:
         raise InvalidFile(
             f"the {kind} file {path} has version {_shown(document.get('version'))}, and this release reads version {VERSION}",
-            remedy="use the release that wrote it"
-            + (f", or {_AGAIN[kind]}" if kind not in ("receipt", "removed") else ""),
+            remedy="use the release that wrote it" + ("" if is_kept else f", or {again}"),
             kind=FailureKind.FILE_DAMAGED,
         )
     if not isinstance(document.get("entries"), list):
