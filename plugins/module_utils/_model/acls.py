@@ -51,13 +51,8 @@ def check_principal(text: str, told: str) -> None:
     Kafka compares every letter and blank, and would take an ACL for user:billing, which is about nobody.
     """
     kind, _colon, name = text.partition(":")
-    if (
-        not kind
-        or not name
-        or kind != kind.strip()
-        or name != name.strip()
-        or (kind != "User" and kind.lower() == "user")
-    ):
+    is_whole = all(part and part == part.strip() for part in (kind, name))
+    if not is_whole or (kind != "User" and kind.lower() == "user"):
         is_part = "=" in text and "," not in text  # of a distinguished name
         hint = "; Ansible splits a text at commas, so give a principal with a comma in a list" if is_part else ""
         raise InvalidInput(f"{told} is no principal", remedy=f"give it with its type, such as User:billing{hint}")

@@ -93,7 +93,7 @@ def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> A
         topics += part.topics
         risks |= set(part.risks)
     entries = tuple(plan)
-    verdicts = _verdicts(entries)
+    verdicts = values_by_key((group, entry.verdict) for entry in entries for group in {at.group for at in entry.source})
     risks |= set(_plan_risks(entries, risks))
     blockers = _blockers(risks)
     sets = sharing(groups)
@@ -103,7 +103,7 @@ def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> A
     shown = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
     groups = [
         row
-        | {verdict.value: verdicts[row["group"]][verdict] if row["group"] in verdicts else None for verdict in shown}
+        | {verdict.value: given.count(verdict) if (given := verdicts.get(row["group"])) else None for verdict in shown}
         | {
             "shares": numbers.get(row["group"]),
             "risks": of_groups[row["group"]] + sum(of_topics[topic] for topic in row["topics"]),
@@ -132,15 +132,6 @@ def _held(row: Row, blockers: t.Mapping[_Place, set[str]]) -> Row:
     places: list[_Place] = [(None, None), (row["group"], None), *((None, topic) for topic in row["topics"])]
     kinds = set().union(*(blockers.get(place, ()) for place in places))
     return {"movable": False, "why_not": ", ".join(sorted(kinds))} if row["movable"] and kinds else {}
-
-
-def _verdicts(plan: t.Iterable[PlanEntry]) -> dict[str, collections.Counter[Verdict]]:
-    """How often each verdict was given to each group of the source."""
-    verdicts: dict[str, collections.Counter[Verdict]] = {}
-    for entry in plan:
-        for group in {at.group for at in entry.source}:
-            verdicts.setdefault(group, collections.Counter())[entry.verdict] += 1
-    return verdicts
 
 
 def _plan_risks(plan: t.Iterable[PlanEntry], risks: t.Collection[Risk]) -> t.Iterator[Risk]:

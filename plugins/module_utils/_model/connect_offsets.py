@@ -44,15 +44,10 @@ def offset_value(offset: int) -> bytes:
 
 def read_key(key: bytes | None) -> ConnectorKey:
     """The key of a stored offset, with its members in any order. Raises DamagedRecord for what is none."""
-    document = _json("key", key)
-    if (
-        not isinstance(document, list)
-        or len(document) != 2
-        or not isinstance(document[0], str)
-        or not isinstance(document[1], dict)
-    ):
-        raise _damaged("its key is not [connector, partition]", key)
-    return ConnectorKey(*document)
+    match _json("key", key):
+        case [str(connector), dict(partition)]:
+            return ConnectorKey(connector, partition)
+    raise _damaged("its key is not [connector, partition]", key)
 
 
 def read_offset(value: bytes | None) -> int | None:

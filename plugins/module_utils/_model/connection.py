@@ -135,7 +135,6 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
     """Build the connection of a cluster's suboptions, or raise InvalidInput. Nothing is opened, no file is read."""
     options = dict(options)
     given: dict[str, t.Any] = {"host": options.pop("name", None)}
-    named = f"{name} {given['host']}" if given["host"] else name
     known = {field.name for field in dataclasses.fields(Connection)} - {"name", "host"}
     unknown = [key for key in options if key not in known and key not in ALIASES]
     for key, value in options.items():
@@ -156,13 +155,12 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
     raise_any(
         [
             *(_refusal(connection, *fault) for fault in (*no_options, *_of_servers(connection), *_of_timeout(timeout))),
-            *faults_of(lambda: checked_client_config(config, named)),
+            *faults_of(lambda: checked_client_config(config, connection.named)),
             *(_refusal(connection, *fault) for fault in _of_login(connection)),
         ]
     )
-    return dataclasses.replace(
-        connection, request_timeout=float(timeout), client_config=checked_client_config(config, named)
-    )
+    checked = checked_client_config(config, connection.named)
+    return dataclasses.replace(connection, request_timeout=float(timeout), client_config=checked)
 
 
 def _servers(value: t.Any) -> tuple[str, ...]:
@@ -187,8 +185,7 @@ def _of_servers(connection: Connection) -> _Faults:
         elif match and not 0 < int(match[2]) < 65536:
             yield f"bootstrap server {shown!r} has a port that no broker has", "give one from 1 to 65535"
         elif not match:
-            what = f"bootstrap server {shown!r} is not of the form host:port"
-            yield what, "write it like broker1:9092 or [::1]:9092"
+            yield f"bootstrap server {shown!r} is not of the form host:port", "write it like broker1:9092 or [::1]:9092"
 
 
 def _of_timeout(timeout: t.Any) -> _Faults:
@@ -233,8 +230,7 @@ def _of_sasl(connection: Connection) -> _Faults:
             "set security_protocol to SASL_SSL or SASL_PLAINTEXT",
         )
     elif mechanism is None:
-        what = f"{connection.security_protocol} needs sasl_mechanism"
-        yield what, f"use one of {', '.join(_MECHANISMS)}"
+        yield f"{connection.security_protocol} needs sasl_mechanism", f"use one of {', '.join(_MECHANISMS)}"
     elif mechanism in PASSWORD_MECHANISMS:
         yield from _idle(connection, TOKEN_OPTIONS, f"{mechanism} takes no token", "set sasl_mechanism to OAUTHBEARER")
         yield from _missing(connection, ("sasl_username", "sasl_password"), mechanism)

@@ -67,17 +67,14 @@ class MigrationError(Exception):
         }
 
     def _text(self) -> str:
-        places = [
-            text
-            for text in (
-                self.cluster,
-                self.group and f"group {visible_name(self.group)}",
-                self.topic and f"topic {visible_name(self.topic)}",
-                self.partition is not None and f"partition {self.partition}",
-            )
-            if text
-        ]
-        head = ", ".join(places) + ": " if places else ""
+        places = (
+            self.cluster,
+            self.group and f"group {visible_name(self.group)}",
+            self.topic and f"topic {visible_name(self.topic)}",
+            None if self.partition is None else f"partition {self.partition}",
+        )
+        place = ", ".join(filter(None, places))
+        head = f"{place}: " if place else ""
         why = f": {self.why}" if self.why else ""
         remedy = f". {self.remedy[:1].upper()}{self.remedy[1:]}" if self.remedy else ""
         return visible(f"{head}{self.what}{why}{remedy}.".translate(BLANKS))

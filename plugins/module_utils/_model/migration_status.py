@@ -94,10 +94,8 @@ class GroupRun(t.NamedTuple):
     entries: tuple[PlanEntry, ...]
     left_out: tuple[PlanEntry, ...] = ()
 
-    @property
-    def is_whole(self) -> bool:
-        """Has it left nothing out?"""
-        return not self.left_out
+
+_NO_RUN = GroupRun(0.0, ())
 
 
 class DirectoryRuns(t.NamedTuple):
@@ -318,9 +316,9 @@ def _group_files(
     for at in (at for entry in (last | rests_on).values() for at in entry.source):
         known = source.get((at.group, at.partition))
         source[at.group, at.partition] = at.offset if known is None or at.offset is None else min(known, at.offset)
-    done, run = files.runs.carried_out.get(group), files.open_run
-    is_carried_out = done is not None and all(last.get(entry.partition) == entry for entry in done.entries)
-    migrated = done.ended if done is not None and done.is_whole and any(map(_rests_on_offset, done.entries)) else 0.0
+    done, run = files.runs.carried_out.get(group, _NO_RUN), files.open_run
+    is_carried_out = bool(done.entries) and all(last.get(entry.partition) == entry for entry in done.entries)
+    migrated = done.ended if not done.left_out and any(map(_rests_on_offset, done.entries)) else 0.0
     consumed = [entry for entry in planned if _rests_on_offset(entry)]
     # What an earlier run has set from the same commits at the source needs no other, whatever blocks it now.
     fails = {

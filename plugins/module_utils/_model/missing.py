@@ -14,11 +14,7 @@ Requirement: t.TypeAlias = "tuple[str, tuple[int, ...], tuple[int, ...] | None]"
 CONTROL: tuple[Requirement, ...] = (("kafka-python", (3, 0, 12), (3, 1)),)
 RECORDS: tuple[Requirement, ...] = (("confluent-kafka", (2, 10), None), ("xxhash", (3, 0), None))
 # requirements-spark.txt says the same.
-SPARK: tuple[Requirement, ...] = (
-    ("pyspark", (4, 0), (5,)),
-    ("pyarrow", (18,), None),
-    ("pandas", (2, 2), (4,)),
-)
+SPARK: tuple[Requirement, ...] = (("pyspark", (4, 0), (5,)), ("pyarrow", (18,), None), ("pandas", (2, 2), (4,)))
 
 
 class _StandIn(type):
@@ -27,7 +23,7 @@ class _StandIn(type):
     reason: ImportError
 
     def __getattr__(cls, name: str) -> _StandIn:
-        if name.startswith("__"):
+        if name.startswith("__"):  # what Python itself asks a class or a module for
             raise AttributeError(name)
         return _StandIn(name, (), {"reason": cls.reason})
 
@@ -37,13 +33,7 @@ class _StandIn(type):
 
 def stand_ins(reason: ImportError) -> t.Callable[[str], t.Any]:
     """A module's __getattr__ (PEP 562) for the names that an import has not brought; `reason` is why."""
-
-    def get(name: str) -> _StandIn:
-        if name.startswith("__"):  # what Python itself asks a module for
-            raise AttributeError(name)
-        return _StandIn(name, (), {"reason": reason})
-
-    return get
+    return _StandIn("", (), {"reason": reason}).__getattr__
 
 
 def unmet(requirements: t.Iterable[Requirement]) -> list[str]:

@@ -28,6 +28,7 @@ _DURATION = re.compile(
     r"P(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d{1,9})?)S)?)?",
     re.ASCII,
 )
+_BEFORE_1970 = "is before 1970, and Kafka counts times from then on"
 _CALENDAR = re.compile(r"P(?:\d+[YMWD])*\d+[YMW].*", re.ASCII)
 
 
@@ -92,45 +93,6 @@ def first_fit(rules: t.Iterable[ResetRule], partition: TopicPartition) -> ResetR
     return next((rule for rule in rules if rule.fits(partition)), None)
 
 
-def time_of(text: str, place: str) -> int:
-    """A moment in milliseconds since the epoch, or InvalidInput for anything that could be meant in two ways."""
-    shape = _DATETIME.fullmatch(text)
-    if shape is None:
-        raise _refused(place, f"{text!r} is no date with a time of day", "write it as 2026-11-22T18:00:00Z")
-    if shape["zone"] in (None, "-00:00"):
-        raise _refused(
-            place,
-            f"{text!r} has no time zone, and every zone has another {text[11:16]} o'clock",
-            "append Z for UTC, or the difference from UTC, as +02:00",
-        )
-    try:
-        moment = datetime.datetime.fromisoformat(text)
-    except ValueError as exc:
-        raise _refused(place, f"{text!r} is no date with a time of day: {exc}", "correct it") from exc
-    return _milliseconds(moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC))
-
-
-def duration_of(text: str, place: str) -> int:
-    """A duration in milliseconds, longer than 0, or InvalidInput for anything that could be meant in two ways."""
-    if _CALENDAR.fullmatch(text):
-        raise _refused(
-            place,
-            f"{text!r} counts years, months or weeks, which are not equally long everywhere or not known to the stock tool",
-            "count days of 24 hours, as P30D; minutes stand after a T, as PT5M",
-        )
-    shape = _DURATION.fullmatch(text)
-    if shape is None or not any(shape.groups()):
-        raise _refused(place, f"{text!r} is no duration", "write it as P1D (24 hours), PT2H30M or PT90S")
-    parts = {name: float(number) for name, number in shape.groupdict().items() if number is not None}
-    try:
-        milliseconds = _milliseconds(datetime.timedelta(**parts))
-    except OverflowError as exc:
-        raise _refused(place, f"{text!r} is longer than any log", "set to: earliest") from exc
-    if milliseconds <= 0:
-        raise _refused(place, f"{text!r} is a duration of 0", "set to: latest to skip everything, or a longer duration")
-    return milliseconds
-
-
 def reset_rule_from(place: str, row: t.Mapping[str, t.Any], now: int) -> ResetRule:
     """Build one rule, or raise InvalidInput. place: which entry it is."""
     to, topics, partitions = ResetTo(row["to"]), tuple(row.get("topics") or ()), frozenset(row.get("partitions") or ())
@@ -150,19 +112,34 @@ def _check_partition(partition: int, place: str) -> None:
 def _value_of(to: ResetTo, given: t.Any, place: str, now: int) -> tuple[int, str]:
     """The value of a rule, and how the user has written it."""
     text = "" if given is None else str(given).strip()
-    if to in (ResetTo.EARLIEST, ResetTo.LATEST, ResetTo.CURRENT):
+    if to not in _VALUES:
         if given is not None:
             raise _refused(place, f"to: {to} takes no value, and value is {text!r}", "leave value out")
         return 0, text
+    example, read = _VALUES[to]
     if not text:
-        raise _refused(place, f"to: {to} needs a value", f"set value, for example to {_EXAMPLES[to]}")
-    return _VALUES[to](text, place, now), text
+        raise _refused(place, f"to: {to} needs a value", f"set value, for example to {example}")
+    return read(text, place, now), text
 
 
 def _past(text: str, place: str, now: int) -> int:
-    value = time_of(text, place)
+    """A moment in milliseconds since the epoch, or InvalidInput for anything that could be meant in two ways."""
+    shape = _DATETIME.fullmatch(text)
+    if shape is None:
+        raise _refused(place, f"{text!r} is no date with a time of day", "write it as 2026-11-22T18:00:00Z")
+    if shape["zone"] in (None, "-00:00"):
+        raise _refused(
+            place,
+            f"{text!r} has no time zone, and every zone has another {text[11:16]} o'clock",
+            "append Z for UTC, or the difference from UTC, as +02:00",
+        )
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise _refused(place, f"{text!r} is no date with a time of day: {exc}", "correct it") from exc
+    value = _milliseconds(moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC))
     if value < 0:
-        raise _refused(place, f"{text} is before 1970, and Kafka counts times from then on", "set to: earliest")
+        raise _refused(place, f"{text} {_BEFORE_1970}", "set to: earliest")
     if value > now:
         clock = datetime.datetime.fromtimestamp(now // 1000, datetime.UTC).isoformat()
         raise _refused(place, f"{text} is in the future: the clock says {clock}", "set to: latest to skip everything")
@@ -170,10 +147,26 @@ def _past(text: str, place: str, now: int) -> int:
 
 
 def _ago(text: str, place: str, now: int) -> int:
-    value = now - duration_of(text, place)
-    if value < 0:
-        raise _refused(place, f"{text} ago is before 1970, and Kafka counts times from then on", "set to: earliest")
-    return value
+    """The same of a duration before now, which is longer than 0."""
+    if _CALENDAR.fullmatch(text):
+        raise _refused(
+            place,
+            f"{text!r} counts years, months or weeks, which are not equally long everywhere or not known to the stock tool",
+            "count days of 24 hours, as P30D; minutes stand after a T, as PT5M",
+        )
+    shape = _DURATION.fullmatch(text)
+    if shape is None or not any(shape.groups()):
+        raise _refused(place, f"{text!r} is no duration", "write it as P1D (24 hours), PT2H30M or PT90S")
+    parts = {name: float(number) for name, number in shape.groupdict().items() if number is not None}
+    try:
+        milliseconds = _milliseconds(datetime.timedelta(**parts))
+    except OverflowError as exc:
+        raise _refused(place, f"{text!r} is longer than any log", "set to: earliest") from exc
+    if milliseconds <= 0:
+        raise _refused(place, f"{text!r} is a duration of 0", "set to: latest to skip everything, or a longer duration")
+    if milliseconds > now:
+        raise _refused(place, f"{text} ago {_BEFORE_1970}", "set to: earliest")
+    return now - milliseconds
 
 
 def _offset(text: str, place: str, _now: int) -> int:
@@ -188,17 +181,12 @@ def _shift(text: str, place: str, _now: int) -> int:
     return int(text)
 
 
-_VALUES: dict[ResetTo, t.Callable[[str, str, int], int]] = {
-    ResetTo.DATETIME: _past,
-    ResetTo.DURATION: _ago,
-    ResetTo.SHIFT: _shift,
-    ResetTo.OFFSET: _offset,
-}
-_EXAMPLES = {
-    ResetTo.DATETIME: "2026-11-22T18:00:00Z",
-    ResetTo.DURATION: "PT24H",
-    ResetTo.SHIFT: "-100",
-    ResetTo.OFFSET: "4711",
+# An example of each value, and how it is read. What is not in it takes none.
+_VALUES: dict[ResetTo, tuple[str, t.Callable[[str, str, int], int]]] = {
+    ResetTo.DATETIME: ("2026-11-22T18:00:00Z", _past),
+    ResetTo.DURATION: ("PT24H", _ago),
+    ResetTo.SHIFT: ("-100", _shift),
+    ResetTo.OFFSET: ("4711", _offset),
 }
 
 

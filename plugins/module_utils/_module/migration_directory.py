@@ -240,7 +240,7 @@ def _is_set(entry: plan.PlanEntry, line: receipt.ReceiptEntry | None) -> bool:
 def _unwritten(runs: t.Mapping[str, GroupRun]) -> t.Iterator[receipt.ReceiptEntry]:
     """What these runs have found as it had to be, which no receipt has, as lines of one."""
     for run in runs.values():
-        for entry in run.entries if run.is_whole else ():
+        for entry in () if run.left_out else run.entries:
             target, origins = entry.target, tuple(receipt.Origin(at.group, at.partition) for at in entry.source)
             if target is not None and same_commit(entry.expected, target):
                 yield receipt.ReceiptEntry(*entry.key, entry.expected, target, target, origins, int(run.ended))
