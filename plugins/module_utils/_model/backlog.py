@@ -14,7 +14,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import ClusterIdentity
-from .file_rows import LATER, Among, At, Form, read_file, read_row, write_row
+from .file_rows import LATER, Among, At, Form, offset_pair, read_file, read_row, write_row
 from .new_topics import NewTopic
 from .records import TopicPartition
 
@@ -43,7 +43,7 @@ def _copy_name(value: t.Any) -> str:
 
 
 _PAIRS = Form(
-    lambda row: {documents.offset_of(source): documents.offset_of(destination) for source, destination in row},
+    lambda row: dict(map(offset_pair, row)),
     lambda places: [list(pair) for pair in sorted(places.items())],
 )
 

@@ -13,7 +13,7 @@ import types
 import typing as t
 
 from . import documents
-from .file_rows import RARE, Among, Form, Name
+from .file_rows import RARE, Among, Form, Name, offset_pair
 from .progress import counted
 from .records import TopicPartition
 
@@ -35,6 +35,9 @@ class LogRange(t.NamedTuple):
     end: int
 
 
+_RANGE = Form(lambda row: LogRange(*offset_pair(row)))
+
+
 class Traits(t.NamedTuple):
     """What a cluster is besides its id, as far as a file notes it. Files of earlier releases note nothing.
 
@@ -45,7 +48,7 @@ class Traits(t.NamedTuple):
 
     brokers: t.Annotated[tuple[str, ...], _MARKS, RARE] = ()
     topic_ids: t.Annotated[t.Mapping[Name, str | None], RARE] = _NOTHING
-    logs: t.Annotated[t.Mapping[Name, tuple[t.Annotated[LogRange, Form(_range_from)] | None, ...]], RARE] = _NOTHING
+    logs: t.Annotated[t.Mapping[Name, tuple[t.Annotated[LogRange, _RANGE] | None, ...]], RARE] = _NOTHING
 
     @property
     def counts(self) -> dict[str, int]:
@@ -183,8 +186,3 @@ def _went_back(name: str, was: LogRange | None, now: LogRange | None) -> str | N
     if now.start < was.start:
         return f"the log of {name} starts at {now.start}, and started at {was.start} when the plan was made: it is another one"
     return None
-
-
-def _range_from(row: t.Any) -> LogRange:
-    start, end = row
-    return LogRange(documents.offset_of(start), documents.offset_of(end))

@@ -85,6 +85,13 @@ def one_of(*values: str) -> Form:
     return Form(read)
 
 
+def offset_pair(row: t.Any) -> tuple[int, int]:
+    """A list of two offsets; raises as Form.read()."""
+    if not isinstance(row, list) or len(row) != 2:
+        raise TypeError("not two offsets")
+    return documents.offset_of(row[0]), documents.offset_of(row[1])
+
+
 def partition_from(row: t.Any) -> TopicPartition:
     """The partition that a row is about; raises as Form.read()."""
     topic, number = row["topic"], row["partition"]

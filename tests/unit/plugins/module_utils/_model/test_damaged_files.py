@@ -196,6 +196,8 @@ def test_a_leader_epoch_beyond_the_protocol_is_refused_with_its_entry(epoch):
             "entry 1: partitions: written: 0 is not a number of partitions",
         ),
         ("copy", '"restored": false', '"restored": 0', "its head: topics: restored: 0 is not true or false"),
+        ("plan", '"clicks": [[0, 70]]', '"clicks": [[0]]', "its head: source: logs is not built as the format says"),
+        ("copy", "[50, 9]", "[50]", "entry 1: done: places is not built as the format says"),
         ("lease", '"process": 4711', '"process": 0', "its head: process: 0 is not the id of a process"),
     ],
 )
