@@ -2,19 +2,8 @@
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl, check_principal
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import check_principal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.file_rows import read_row
-
-ROW = {
-    "resource": "TOPIC",
-    "name": "orders",
-    "pattern": "LITERAL",
-    "principal": "User:billing",
-    "host": "*",
-    "operation": "READ",
-    "permission": "ALLOW",
-}
 
 
 @pytest.mark.parametrize("text", ["User:billing", "User:*", "User:CN=a,O=b c", "RegistryUser:x", "User:a:b"])
@@ -35,10 +24,3 @@ def test_a_part_of_a_principal_that_ansible_has_split_is_told():
         InvalidInput, match="Ansible splits a text at commas, so give a principal with a comma in a list"
     ):
         check_principal("O=b", "O=b")
-
-
-@pytest.mark.parametrize("change", ["resource", "pattern", "operation", "permission"])
-def test_an_acl_of_a_file_has_kafka_s_words(change):
-    assert read_row(Acl, ROW)._asdict() == ROW
-    with pytest.raises(ValueError, match="Read"):
-        read_row(Acl, ROW | {change: "Read"})

@@ -69,13 +69,6 @@ PLAN = Plan(
 )
 
 
-def rewritten(row: int = 0, **members: object) -> str:
-    """The plan's file with other members in one entry."""
-    document = json.loads(to_json(PLAN))
-    document["entries"][row] |= members
-    return json.dumps(document)
-
-
 def test_everything_comes_back():
     both_ways = dataclasses.replace(PLAN, own_prefix="cloud.")
     for plan in (PLAN, both_ways):
@@ -85,15 +78,8 @@ def test_everything_comes_back():
 def test_entries_are_sorted_and_have_a_line_each():
     shuffled = dataclasses.replace(PLAN, entries=tuple(random.Random(1).sample(PLAN.entries, len(PLAN.entries))))
     assert to_json(shuffled) == to_json(PLAN)
-    assert [json.loads(line.rstrip(","))["partition"] for line in to_json(PLAN).splitlines()[1:-1]] == [
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-    ]
+    rows = [json.loads(line.rstrip(",")) for line in to_json(PLAN).splitlines()[1:-1]]
+    assert [row["partition"] for row in rows] == list(range(7))
 
 
 def test_only_proved_and_requested_entries_have_something_to_commit():
@@ -107,27 +93,6 @@ def test_only_proved_and_requested_entries_have_something_to_commit():
         CommittedOffset(0, "", 4),
         CommittedOffset(7),
     ]
-
-
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"offset": None},  # of an exact entry
-        {"verdict": "blocked"},  # with an offset
-        # an exact entry, whose verdict was edited
-        {
-            "verdict": "requested",
-            "evidence": {"before": None, "after": None, "matched_by": [], "certificate": "whole_logs"},
-        },
-        {"source": [{"group": "billing", "topic": "orders", "partition": 0, "offset": "********"}]},
-        {"evidence": None},
-        {"evidence": {"before": {"source": 1}, "after": None, "matched_by": []}},
-        {"expected": {"offset": "41", "metadata": "", "leader_epoch": None}},
-    ],
-)
-def test_a_damaged_entry_is_refused(members):
-    with pytest.raises(InvalidFile, match="plan.json is damaged"):
-        from_json(rewritten(**members), "plan.json")
 
 
 def asked_for(*source: tuple[str, int | None], clusters: tuple[str, str] = ("a", "b"), group: str = "billing") -> Plan:
@@ -169,11 +134,6 @@ def test_what_no_option_asks_for_is_refused_because_nothing_would_verify_it(plan
     assert caught.value.remedy == "correct what was edited, or remove it and let the plan be made again"
 
 
-def test_an_entry_that_stands_twice_is_refused():
-    with pytest.raises(InvalidFile, match="group billing has two entries for orders-1"):
-        from_json(rewritten(partition=1), "plan.json")
-
-
 @pytest.mark.parametrize(("lost", "row"), [(0, {}), (20, {"lost": 20}), (None, {"lost": None})])
 def test_only_entries_of_which_records_are_lost_say_so(lost, row):
     plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[1], lost=lost),))
@@ -182,13 +142,6 @@ def test_only_entries_of_which_records_are_lost_say_so(lost, row):
     assert from_json(text, "plan.json") == plan
 
 
-def test_an_option_has_chosen_an_offset_only_because_records_have_expired():
-    with pytest.raises(InvalidFile):
-        from_json(to_json(PLAN).replace('"chosen": "expired"', '"chosen": "recopied"'), "plan.json")
-
-
 def test_only_entries_that_are_predicted_say_so():
     rows = json.loads(to_json(PLAN))["entries"]
     assert [row["partition"] for row in rows if "predicted" in row] == [5]
-    with pytest.raises(InvalidFile):
-        from_json(to_json(PLAN).replace('"predicted": true', '"predicted": false'), "plan.json")
