@@ -103,16 +103,17 @@ def test_what_cannot_be_read_is_told_in_one_line_with_path_and_remedy(kind, text
     assert refused.value.remedy
 
 
-@pytest.mark.parametrize(
-    ("text", "more"), [("{", ""), ("", ""), ("{}", "; or correct the path"), ("[]", "; or correct the path")]
-)
-def test_a_damaged_receipt_is_never_said_to_be_made_again(text, more):
-    with pytest.raises(InvalidFile) as refused:
-        receipt.from_json(text, "receipt.json")
-    assert refused.value.remedy == (
-        "restore it from the newest folder in history/ that has one, or from a backup: without it nothing can be rolled back"
-        + more
-    )
+@pytest.mark.parametrize("kind", ["copy", "receipt", "removed", "connect-receipt", "topics-receipt"])
+def test_what_a_rollback_or_a_copy_needs_is_never_said_to_be_made_again(kind):
+    def remedy(text):
+        with pytest.raises(InvalidFile) as refused:
+            documents.loads(kind, text.replace("KIND", kind), "file.json")
+        return refused.value.remedy
+
+    restore = "restore it from the newest folder in history/ that has one, or from a backup: without it "
+    assert remedy("{").startswith(restore) and "path" not in remedy("{")
+    assert remedy("{}").startswith(restore) and remedy("{}").endswith("; or correct the path")
+    assert remedy('{"format": "streamshift.kafka/KIND", "version": 2}') == "use the release that wrote it"
 
 
 def test_what_is_no_plan_can_be_moved_away():
