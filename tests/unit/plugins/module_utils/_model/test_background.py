@@ -1,10 +1,15 @@
 """What is done at the same time is waited for, and what fails or takes too long is told."""
 
+import gc
 import threading
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once, in_time
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import (
+    at_once,
+    in_time,
+    without_collecting,
+)
 
 
 def test_both_go_on_at_the_same_time():
@@ -43,3 +48,10 @@ def test_what_ends_in_time_is_told_whether_it_fails_or_not():
     assert in_time(30, lambda: 3) == 3
     with pytest.raises(KeyError, match="its error"):
         in_time(30, fail)
+
+
+def test_garbage_is_collected_again_when_the_work_has_ended_or_failed():
+    with pytest.raises(OSError), without_collecting():
+        assert not gc.isenabled()
+        raise OSError
+    assert gc.isenabled()

@@ -144,12 +144,3 @@ def test_names_are_data_also_where_semicolons_or_tabs_separate_cells(name):
     for separator in ";\t":
         (cells,) = csv.reader([row], delimiter=separator)
         assert not [cell for cell in cells if cell.lstrip('"').startswith(("=", "+", "@"))]
-
-
-def test_names_act_neither_on_a_terminal_nor_on_the_lines_of_a_file():
-    name = "\x1b[2Kabc\rfatal: \u202ex\n\u200by"
-    told = r"\u001b[2Kabc\u000dfatal: \u202ex\u000a\u200by"
-    group = overview(name)
-    assert overview_csv([group]).splitlines()[1].startswith(f"{told},classic")
-    assert overview_table([group])[1].startswith(told)
-    assert group.row()["group"] == name

@@ -32,7 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
     ReceiptEntry,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 OLD, NEW = TopicPartition("orders", 0), TopicPartition("copy.orders", 0)
 NOON = 1_764_072_000
@@ -50,9 +50,12 @@ def plan_of(*entries: PlanEntry) -> Plan:
     return Plan("S", "D", "digest", entries)
 
 
-NOTHING_SET = {"offset": None, "verdict": Verdict.BLOCKED}
+def blocked(committed: int = 50, number: int = 0) -> PlanEntry:
+    return entry(committed, number).blocked(Reason.TOPIC_MISSING, "")
+
+
 PLAN = plan_of(entry())
-ONE_BLOCKED = plan_of(entry(), entry(7, 1, **NOTHING_SET), entry(None, 2, offset=None, verdict=Verdict.UNCOMMITTED))
+ONE_BLOCKED = plan_of(entry(), blocked(7, 1), entry(None, 2, offset=None, verdict=Verdict.UNCOMMITTED))
 
 
 def run(is_stopped: bool | None, **more) -> OpenRun:
@@ -254,9 +257,9 @@ def test_the_last_plan_of_a_group_counts_after_that_of_another_wave():
     assert look(line(), plan=other, old=58).state is GroupState.NOT_STARTED, "nobody knows better"
     assert look(line(), plan=other, earlier=(entry(),)).state is GroupState.NOT_STARTED
     assert look(line(), plan=other, earlier=(entry(),), old=58).state is GroupState.AT_SOURCE
-    assert look(line(), plan=other, earlier=(entry(**NOTHING_SET),)).state is GroupState.AT_SOURCE
+    assert look(line(), plan=other, earlier=(blocked(),)).state is GroupState.AT_SOURCE
     # It was refused, but what is written is that of an earlier one.
-    refused = entry(58, **NOTHING_SET)
+    refused = blocked(58)
     for old, state in ((50, GroupState.NOT_STARTED), (58, GroupState.AT_SOURCE)):
         assert look(line(), plan=other, earlier=(refused, entry()), old=old).state is state
         assert look(line(), plan=plan_of(refused), earlier=(entry(),), old=old).state is state
@@ -271,7 +274,7 @@ def test_only_a_later_migration_of_the_same_group_undoes_a_return(group, is_retu
 
 
 def test_a_run_that_has_left_a_partition_out_carries_its_plan_out_and_ends_no_rounds():
-    plan = plan_of(entry(**NOTHING_SET))
+    plan = plan_of(blocked())
     done = {"plan": plan, "migrated": NOON + 9, "is_whole": False}
     its = look(line(), **done)
     assert (its.state, its.left_out) == (GroupState.NOT_STARTED, 1)
@@ -302,7 +305,7 @@ def test_what_needs_somebody_comes_first_on_the_screen():
 
 
 def test_a_plan_of_which_nothing_can_be_applied_is_not_said_to_be_applied():
-    refused, planned = (look(new=None, plan=plan) for plan in (plan_of(entry(**NOTHING_SET)), PLAN))
+    refused, planned = (look(new=None, plan=plan) for plan in (plan_of(blocked()), PLAN))
     assert (refused.state, planned.state) == (GroupState.PLANNED, GroupState.PLANNED)
     refused_line, planned_line = next_lines([refused, planned])
     assert "phase=apply" not in refused_line + refused.row()["next"] and "remove what blocks" in refused_line
@@ -335,26 +338,35 @@ def test_partitions_that_are_left_out_are_counted_and_told(lines, now, left):
     assert incomplete_lines([its]) == [f"{told}run streamshift.kafka.migrate_groups again."] * left
 
 
-def test_nobody_is_told_to_start_consumers_of_a_group_of_which_partitions_are_left_out():
-    its = look(line(), plan=ONE_BLOCKED)
-    assert "do not start the consumers" in its.next and "rollback" in its.next and its.state is GroupState.NOT_STARTED
-    its = look(line(), plan=ONE_BLOCKED, used_new=True)
-    assert its.state is GroupState.AT_DESTINATION and "nothing to do" not in its.next and "left out" in its.next
-    # To migrate the group again, or to cut it over, plans it anew.
-    for now in ({"used_old": True}, {"synced": ["billing-new"]}, {"new": 39}):
-        its = look(line(), plan=ONE_BLOCKED, **now)
-        assert its.next == NEXT[its.state]
+RETURNED = {"returned": [back(55, NOON + 9)], "old": 55}
+RETURN_FAILED = DirectoryRuns(unconfirmed=frozenset({"billing"}))
 
 
-def test_nobody_is_told_to_start_consumers_of_a_group_that_the_last_run_has_failed_to_read_back():
-    its = look(line(), unconfirmed=["billing-new"])
-    assert its.state is GroupState.NOT_STARTED and its.next.startswith("do not start the consumers at the destination")
-    assert "run it again" in its.next and "rollback" in its.next
-    its = look(line(), unconfirmed=["billing-new"], used_new=True)
-    assert its.state is GroupState.AT_DESTINATION and "nothing to do" not in its.next
-    assert look(line(), unconfirmed=["shop"]).next == NEXT[GroupState.NOT_STARTED]
-    undone = look(line(None), new=None, unconfirmed=["billing-new"])
-    assert undone.next == NEXT[GroupState.ROLLED_BACK]
+@pytest.mark.parametrize(
+    ("lines", "now", "step"),
+    [
+        ([line()], {"plan": ONE_BLOCKED}, "destination, because partitions are left out"),
+        ([line()], {"plan": ONE_BLOCKED, "used_new": True}, "look at the partitions that are left out"),
+        # To migrate the group again, or to cut it over, plans it anew.
+        ([line()], {"plan": ONE_BLOCKED, "used_old": True}, NEXT[GroupState.AT_SOURCE]),
+        ([line()], {"plan": ONE_BLOCKED, "synced": ["billing-new"]}, NEXT[GroupState.COMMITTED]),
+        ([line()], {"plan": ONE_BLOCKED, "new": 39}, NEXT[GroupState.MOVED]),
+        # The last run has failed to read the group back.
+        ([line()], {"unconfirmed": ["billing-new"]}, "destination, because the run that committed their offsets has"),
+        ([line()], {"unconfirmed": ["billing-new"], "used_new": True}, "the run that committed the offsets has failed"),
+        ([line()], {"unconfirmed": ["shop"]}, NEXT[GroupState.NOT_STARTED]),
+        ([line(None)], {"unconfirmed": ["billing-new"], "new": None}, NEXT[GroupState.ROLLED_BACK]),
+        ([line()], RETURNED | {"return_runs": RETURN_FAILED}, "source, because the return has failed as it read back"),
+        # What became of the migration before the return, or of a return before the migration, does not matter.
+        ([line()], RETURNED | {"unconfirmed": ["billing-new"]}, NEXT[GroupState.RETURNED]),
+        ([line(time=NOON + 20)], RETURNED | {"return_runs": RETURN_FAILED, "old": 50}, NEXT[GroupState.NOT_STARTED]),
+    ],
+)
+def test_nobody_is_told_to_start_consumers_where_offsets_are_missing_or_not_read_back(lines, now, step):
+    told = look(*lines, **now).next
+    assert step in told
+    if "because" in step:
+        assert told.startswith("do not start the consumers at the ") and " again" in told and "roll" in told
 
 
 @pytest.mark.parametrize(
@@ -367,9 +379,9 @@ def test_nobody_is_told_to_start_consumers_of_a_group_that_the_last_run_has_fail
 )
 def test_what_a_return_has_left_out_is_told_before_consumers_start_at_the_source(partition, offset, left):
     at, origin = OLD._replace(partition=partition), SourcePosition("billing-new", NEW, offset)
-    blocked = (PlanEntry("billing", at, None, Verdict.BLOCKED, (origin,)),)
-    runs = DirectoryRuns({"billing": GroupRun(NOON + 9, blocked, blocked)})
-    its = look(line(), returned=[back(55, NOON + 9)], old=55, return_runs=runs)
+    left_out = (PlanEntry("billing", at, None, Verdict.BLOCKED, (origin,)),)
+    runs = DirectoryRuns({"billing": GroupRun(NOON + 9, left_out, left_out)})
+    its = look(line(), **RETURNED, return_runs=runs)
     assert (its.state, its.left_out) == (GroupState.RETURNED, left)
     assert (its.next == NEXT[GroupState.RETURNED]) is (left == 0)
     if left:
@@ -379,18 +391,7 @@ def test_what_a_return_has_left_out_is_told_before_consumers_start_at_the_source
         assert "run streamshift.kafka.return_groups again" in told
     # One that was migrated again, or whose migration is rolled back, is another matter.
     assert look(line(time=NOON + 20), returned=[back(55, NOON + 9)], return_runs=runs).left_out == 0
-    assert look(line(None), new=None, returned=[back(55, NOON + 9)], old=55, return_runs=runs).left_out == 0
-
-
-def test_nobody_is_told_to_start_consumers_of_a_group_that_a_return_has_failed_to_read_back():
-    runs = DirectoryRuns(unconfirmed=frozenset({"billing"}))
-    its = look(line(), returned=[back(55, NOON + 9)], old=55, return_runs=runs)
-    assert its.next.startswith("do not start the consumers at the source, because the return has failed")
-    # What became of the migration before the return, or of a return before the migration, does not matter.
-    before = {"returned": [back(55, NOON + 9)], "unconfirmed": ["billing-new"]}
-    assert look(line(), old=55, **before).next == NEXT[GroupState.RETURNED]
-    again = look(line(time=NOON + 20), returned=[back(55, NOON + 9)], return_runs=runs)
-    assert again.next == NEXT[GroupState.NOT_STARTED]
+    assert look(line(None), new=None, **RETURNED, return_runs=runs).left_out == 0
 
 
 def test_what_a_stopped_run_has_not_written_is_neither_gone_nor_committed_and_has_no_deadlines():
@@ -413,7 +414,7 @@ def test_a_group_that_a_stopped_run_has_written_as_a_whole_is_not_told_to_run_ag
 @pytest.mark.parametrize(
     ("changes", "offset", "state"),
     [
-        pytest.param(NOTHING_SET, 50, GroupState.AT_SOURCE, id="blocked"),
+        pytest.param({"offset": None, "verdict": Verdict.BLOCKED}, 50, GroupState.AT_SOURCE, id="blocked"),
         pytest.param({"offset": 44}, 50, GroupState.AT_SOURCE, id="a later offset was refused"),
         pytest.param({"offset": 36}, 50, GroupState.AT_SOURCE, id="an earlier offset was refused"),
         pytest.param({}, 50, GroupState.NOT_STARTED, id="the same offset"),

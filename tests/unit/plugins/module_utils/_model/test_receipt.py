@@ -1,6 +1,5 @@
 """Receipt files, and what a receipt tells a second run."""
 
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset

@@ -1,7 +1,5 @@
 """The file that makes removed groups again."""
 
-
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import NO_TRAITS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

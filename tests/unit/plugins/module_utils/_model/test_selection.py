@@ -22,16 +22,11 @@ def test_everything_that_is_wrong_with_names_and_patterns_is_in_one_message():
     wrong = Selection(groups=("a", "a", ""), group_patterns=("(", "fine"), exclude_topic_patterns=("[",))
     with pytest.raises(InvalidInput) as refused:
         wrong.check()
-    said = str(refused.value)
-    for each in (
-        "groups, entry 3 is empty",
-        "groups names a twice",
-        "group_patterns holds '('",
-        "exclude_topic_patterns holds '['",
-    ):
-        assert each in said
-    assert "(remove it)" in said and said.endswith(
-        "which is no regular expression: unterminated character set at position 0 (correct the pattern)."
+    assert str(refused.value) == (
+        "groups, entry 3 is empty (remove it); groups names a twice (remove one of them, or correct it if another one was "
+        "meant); group_patterns holds '(', which is no regular expression: missing ), unterminated subpattern at position 0 "
+        "(correct the pattern); exclude_topic_patterns holds '[', which is no regular expression: unterminated character set "
+        "at position 0 (correct the pattern)."
     )
 
 
@@ -128,12 +123,9 @@ def test_a_group_that_is_named_keeps_all_topics_but_those_that_the_user_excludes
     [
         (Selection(), "no group is selected"),
         (Selection(topics=("orders",)), "no group is selected"),
-        (Selection(groups=("",)), "groups, entry 1 is empty"),
         (Selection(groups=("g",), topics=("",)), "topics, entry 1 is empty"),
-        (Selection(group_patterns=("(",)), r"group_patterns holds '\(', which is no regular expression"),
         (Selection(groups=("g",), exclude_group_patterns=("*",)), "exclude_group_patterns holds"),
         (Selection(groups=("g",), topic_patterns=("[",)), "topic_patterns holds"),
-        (Selection(groups=("g",), exclude_topic_patterns=("+",)), "exclude_topic_patterns holds"),
     ],
 )
 def test_a_selection_that_cannot_be_meant_is_refused(selection, told):

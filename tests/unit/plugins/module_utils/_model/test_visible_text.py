@@ -94,6 +94,7 @@ def test_a_list_of_groups_is_one_line_each(char):
     assert all(map(is_harmless, overview_table(groups)))
     rows = list(csv.reader(io.StringIO(overview_csv(groups), newline=""), strict=True))
     assert [row[0] for row in rows] == ["group", visible(name)]
+    assert groups[0].row()["group"] == name
 
 
 def test_a_text_that_is_cut_says_so():
