@@ -21,7 +21,6 @@ from . import documents
 from .errors import InvalidFile
 from .grouping import values_by_key
 from .records import LEGAL_TOPIC, TopicPartition
-from .stock_csv import BYTE_ORDER_MARK
 
 _TOPIC, _MODE, _OFFSETS = "topic", "scan.startup.mode", "scan.startup.specific-offsets"
 # As Java reads it: a plus sign is a sign, and what is empty at the end is no part.
@@ -72,7 +71,7 @@ def read_table_options(text: str, path: str) -> dict[TopicPartition, int]:
     """Read what to_table_options() writes, or statements with such options. Raises InvalidFile that names the line."""
     offsets: dict[TopicPartition, int] = {}
     try:
-        for table, also in _tables(text.removeprefix(BYTE_ORDER_MARK)):
+        for table, also in _tables(text):
             for partition, offset in _positions(table, also):
                 if offsets.setdefault(partition, offset) != offset:
                     twice = f"{partition} is there twice, with {offsets[partition]} and {offset}{also}"

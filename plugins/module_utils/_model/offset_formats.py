@@ -123,7 +123,7 @@ def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
 
 
 def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Snapshot:
-    """Read a file of another tool as a snapshot, or raise InvalidFile that names the line.
+    """Read a file of another tool, without a byte order mark and not blank, as a snapshot. InvalidFile names the line.
 
     group: whose offsets these are. It need not exist anywhere. Only CSV of four columns names the groups itself.
     """

@@ -59,14 +59,12 @@ def without_group(path: str, way: str = "") -> InvalidFile:
 def entries_by_line(text: str, path: str, group: str | None) -> dict[int, SnapshotEntry]:
     """What each line says, from 1 on; a file of three columns needs the name of its group. InvalidFile that names the line.
 
-    A byte order mark, Windows line ends and blank lines at the end are what editors leave. Blanks around numbers, a plus sign
+    text: is not blank. Windows line ends and blank lines at the end are what editors leave. Blanks around numbers, a plus sign
     and a comma at the end of a line are read as kafka-consumer-groups reads them. Anything else is refused.
     """
-    lines = [line.removesuffix("\r") for line in text.removeprefix(BYTE_ORDER_MARK).split("\n")]
-    while lines and not lines[-1].strip():
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    while not lines[-1].strip():
         lines.pop()
-    if not lines:
-        raise InvalidFile(f"{path} is empty", remedy="correct the path, or export the offsets again")
     entries: dict[int, SnapshotEntry] = {}
     lines_of: dict[tuple[str, TopicPartition], int] = {}
     columns = 0

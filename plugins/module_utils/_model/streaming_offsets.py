@@ -19,7 +19,6 @@ from . import documents
 from .errors import InvalidFile
 from .failure_kinds import FailureKind
 from .records import TopicPartition
-from .stock_csv import BYTE_ORDER_MARK
 
 EARLIEST = -2  # what startingOffsets calls the start of a log; every partition must be in it
 _PLAIN, _NAMED = "v1", "v2"  # versions: a line of v2 names its source
@@ -35,12 +34,13 @@ def to_starting_offsets(positions: t.Mapping[TopicPartition, int | None]) -> str
 
 
 def read_streaming_offsets(text: str, path: str) -> dict[TopicPartition, int]:
-    """Read a batch's file of a checkpoint, or the value of startingOffsets. Raises InvalidFile that names the line."""
-    lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
-    while lines and not lines[-1].strip():
+    """Read a batch's file of a checkpoint, or the value of startingOffsets, that is not blank.
+
+    Raises InvalidFile that names the line.
+    """
+    lines = text.splitlines()
+    while not lines[-1].strip():
         lines.pop()
-    if not lines:
-        raise InvalidFile(f"{path} is empty", remedy="correct the path")
     # The first line of a checkpoint's file is its version, the second its metadata.
     begin = 0 if lines[0].lstrip().startswith("{") else 2
     if begin:

@@ -13,7 +13,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import (
     OffsetFormat,
-    from_text,
     positions_of,
     read_backup,
     to_text,
@@ -62,7 +61,7 @@ def to_csv(snapshot: Snapshot) -> str:
 
 
 def from_csv(text: str, path: str, group: str | None = None) -> Snapshot:
-    return from_text(OffsetFormat.CSV, text, path, group)
+    return read(text, path, group, "csv")
 
 
 def without_what_csv_drops(snapshot: Snapshot) -> list[tuple[str, TopicPartition, int]]:
@@ -183,8 +182,6 @@ def test_a_backup_of_three_columns_is_refused_for_several_groups(selection):
         ("billing,orders,0,41\n\nbilling,orders,1,7\n", "line 2 of /srv/snapshot.csv"),
         ("\nbilling,orders,0,41\n", "it is blank"),
         ('billing,orders,0,"41\n"\n', "line 1 of /srv/snapshot.csv"),
-        ("\n \r\n", "/srv/snapshot.csv is empty"),
-        ("", "/srv/snapshot.csv is empty"),
         ("billing,orders,0,41,5\n", "line 1 of /srv/snapshot.csv is not topic, partition, offset"),
         ("billing,orders,0,41,,\n", "it has 5 columns"),
         ("billing, orders,0,41\n", "' orders' cannot be the name of a topic"),
