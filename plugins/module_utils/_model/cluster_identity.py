@@ -72,8 +72,7 @@ class Traits(t.NamedTuple):
 
     def recreated(self, current: Traits) -> dict[str, str]:
         """The topics that were deleted and created again since this was noted, and how that shows. current: as they are now."""
-        hows = {name: self.how_recreated(name, current) for name in self.topic_ids}
-        return {name: how for name, how in hows.items() if how is not None}
+        return {name: how for name in self.topic_ids if (how := self.how_recreated(name, current)) is not None}
 
     def how_recreated(self, name: str, current: Traits) -> str | None:
         """How it shows that one topic was deleted and created again; None where it does not."""

@@ -58,13 +58,8 @@ class MigrationError(Exception):
 
     def place(self) -> dict[str, t.Any]:
         """Its kind, and the cluster, group, topic and partition that it is about, None where it is about more or none."""
-        return {
-            "kind": self.kind.value,
-            "cluster": self.cluster,
-            "group": self.group,
-            "topic": self.topic,
-            "partition": self.partition,
-        }
+        names = ("cluster", "group", "topic", "partition")
+        return {"kind": self.kind.value, **{name: getattr(self, name) for name in names}}
 
     def _text(self) -> str:
         places = (

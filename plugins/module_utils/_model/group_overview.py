@@ -21,6 +21,7 @@ from .visible_text import table, unbroken, visible, visible_name
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _CSV_COLUMNS = (*_COLUMNS, "expired")  # at the end, where it moves no column of an earlier release
 _NUMBERS = ("members", "partitions", "lag")
+_USES = {GroupKind.SHARE: "share", GroupKind.CONNECT: "connect workers", GroupKind.OTHER: "other"}
 # Where a spreadsheet may take the text of a cell for a formula: some programs begin a cell after each semicolon.
 _FORMULA = re.compile('(?:^|(?<=;))(?="*[=+@-])')
 
@@ -69,13 +70,8 @@ class GroupOverview(t.NamedTuple):
         """What uses the group, in a word: application, streams, sink, tool, share, connect workers or other."""
         if self.is_streams:
             return "streams"
-        match self.reading.kind:
-            case GroupKind.SHARE:
-                return "share"
-            case GroupKind.CONNECT:
-                return "connect workers"
-            case GroupKind.OTHER:
-                return "other"
+        if self.reading.kind in _USES:
+            return _USES[self.reading.kind]
         if ICEBERG_CONTROL in self.topics:
             return "sink"
         known_name = known(self.reading.group, GROUPS)

@@ -36,7 +36,7 @@ MODULES = {
     "topics": topic_plan, "topics-receipt": topic_receipt, "lease": lease, "removed": removed, "report": report,
     "status": status,
 }  # fmt: skip
-LEASE = lease.to_json(lease.Lease("host", "ns", 4711, 88, 1_700_000_000.5))
+LEASE = lease.to_json(lease.Lease("host", "ns", 4711, 88, 1_700_000_000.5, "cut_over"))
 ROUND = {
     "group": "g", "ready": True, "ready_since": "2026-01-01", "lag": 3, "expired": 0, "to_come": None, "verdicts": {"exact": 2},
     "absent": 0,
@@ -133,6 +133,16 @@ def check(kind, text):
 def test_what_is_read_is_written_with_the_same_members_in_the_same_order(kind):
     again = MODULES[kind].to_json(MODULES[kind].from_json(FILES[kind], "file.json"))
     assert json.dumps(json.loads(again)) == json.dumps(json.loads(FILES[kind]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "member", "value"),
+    [("lease", "phase", None), ("copy", "claimed", True), ("plan", "lines", {}), ("snapshot", "cluster_id", None)],
+)
+def test_a_file_of_an_earlier_release_lacks_members(kind, member, value):
+    document = json.loads(FILES[kind])
+    del document[member]
+    assert getattr(MODULES[kind].from_json(json.dumps(document), "file.json"), member) == value
 
 
 @pytest.mark.parametrize("kind", MODULES)
