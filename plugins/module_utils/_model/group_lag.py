@@ -30,6 +30,12 @@ class GroupLag(t.NamedTuple):
         return f"{self.offsets:,}" + (f" ({self.expired:,} expired)" if self.expired else "")
 
 
+def lag_members(lag: GroupLag | None, prefix: str = "") -> dict[str, int | None]:
+    """A lag in a row: the members prefix + lag, None where it is not known, and prefix + expired."""
+    offsets, expired = lag or (None, 0)
+    return {f"{prefix}lag": offsets, f"{prefix}expired": expired}
+
+
 def lag_on(
     group_partitions: t.Iterable[tuple[GroupReading, TopicPartition]], logs: t.Mapping[TopicPartition, LogRange]
 ) -> GroupLag | None:

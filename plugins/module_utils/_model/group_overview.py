@@ -10,7 +10,7 @@ import re
 import typing as t
 
 from .cluster_identity import LogRange
-from .group_lag import GroupLag, lag_sum
+from .group_lag import GroupLag, lag_members, lag_sum
 from .group_state import GroupKind, GroupMember, GroupReading
 from .known_names import GROUPS, ICEBERG_CONTROL, known
 from .progress import first_of
@@ -124,7 +124,6 @@ class GroupOverview(t.NamedTuple):
 
     def row(self) -> dict[str, t.Any]:
         """The group as a module returns it, without its partitions."""
-        lag = self.lag
         return {
             "group": self.reading.group,
             "type": self.reading.type,
@@ -133,8 +132,7 @@ class GroupOverview(t.NamedTuple):
             "members": None if self.members is None else len(self.members),
             "topics": self.topics,
             "partitions": len(self.reading.offsets),
-            "lag": lag and lag.offsets,
-            "expired": lag.expired if lag else 0,
+            **lag_members(self.lag),
             "movable": self.why_not is None,
             "why_not": self.why_not,
         }

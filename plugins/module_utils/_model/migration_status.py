@@ -10,7 +10,7 @@ import typing as t
 
 from .cluster_identity import LogRange
 from .documents import utc_text
-from .group_lag import GroupLag, lag_on
+from .group_lag import GroupLag, lag_members, lag_on
 from .group_state import CommittedOffset, GroupReading
 from .grouping import values_by_key
 from .lease import UNFINISHED, OpenRun
@@ -259,10 +259,8 @@ class GroupStatus(t.NamedTuple):
             "source_groups": files.source_groups,
             "in_use_at_source": self.in_use_at_source,
             "in_use_at_destination": self.in_use_at_destination,
-            "source_lag": self.source_lag and self.source_lag.offsets,
-            "source_expired": self.source_lag.expired if self.source_lag else 0,
-            "destination_lag": self.destination_lag and self.destination_lag.offsets,
-            "destination_expired": self.destination_lag.expired if self.destination_lag else 0,
+            **lag_members(self.source_lag, "source_"),
+            **lag_members(self.destination_lag, "destination_"),
             "partitions": len(files.partitions),
             "committed": len(files.written),
             "moved": self.moved,

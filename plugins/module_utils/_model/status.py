@@ -10,6 +10,7 @@ import typing as t
 
 from . import documents
 from .file_rows import LATER, Form, Name, Seconds, read_row, write_row
+from .group_lag import lag_members
 from .readiness import Readiness
 
 KIND = "status"
@@ -103,8 +104,7 @@ def group_row(group: Readiness) -> _Row:
         "ready": group.ready,
         "ready_since": group.ready_since,
         "source_groups": list(group.source_groups),
-        "lag": group.lag and group.lag.offsets,
-        "expired": group.lag.expired if group.lag else 0,
+        **lag_members(group.lag),
         "to_come": group.to_come,
         "absent": group.absent.records,
         "verdicts": {verdict.value: number for verdict, number in sorted(group.verdicts.items())},
