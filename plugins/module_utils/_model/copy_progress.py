@@ -26,6 +26,7 @@ import zlib
 
 from .backlog import Backlog, BacklogRange, Done
 from .group_state import CommittedOffset
+from .grouping import chunks
 from .option_names import option_name
 from .records import TopicPartition
 
@@ -132,26 +133,19 @@ def all_groups(backlog: Backlog) -> list[str]:
     return progress_groups(backlog.name, backlog.ranges)
 
 
-def progress_metadata(progress: Progress, boundaries: t.Sequence[int], group: int) -> str | None:
-    """What the commit in the group of this number holds beside the offset; None where there is nothing to hold."""
-    head, places = "", progress.places
-    if group == 0:
-        following = "-" if progress.next is None else progress.next
-        head = f"{progress.records} {progress.bytes} {following} {progress.without_timestamp} {progress.expired}"
-        run = progress.run or Run("-", "-", 0, 0)
-        head += f" {progress.end} {run.id} {run.started} {run.process} {run.host}"
-        head += f" {sum(offset in places for offset in boundaries)}"
-        head += f" {progress.throttled}" if progress.throttled else ""
-    group_boundaries = boundaries[group * BOUNDARIES : (group + 1) * BOUNDARIES]
-    pairs = ",".join(f"{offset}:{places[offset]}" for offset in group_boundaries if offset in places)
-    return f"{head}|{pairs}" if head or pairs else None
-
-
-def all_metadata(progress: Progress, boundaries: t.Sequence[int]) -> list[str | None]:
-    """The same for as many groups as the boundaries need."""
-    return [
-        progress_metadata(progress, boundaries, group) for group in range(max(1, -(-len(boundaries) // BOUNDARIES)))
-    ]
+def progress_metadata(progress: Progress, boundaries: t.Sequence[int]) -> list[str | None]:
+    """What the commits of the groups hold beside the offset, for as many groups as the boundaries need; None for nothing."""
+    run, places = progress.run or Run("-", "-", 0, 0), progress.places
+    following = "-" if progress.next is None else progress.next
+    head = f"{progress.records} {progress.bytes} {following} {progress.without_timestamp} {progress.expired}"
+    head += f" {progress.end} {run.id} {run.started} {run.process} {run.host}"
+    head += f" {sum(offset in places for offset in boundaries)}"
+    head += f" {progress.throttled}" if progress.throttled else ""
+    first, *further = [
+        ",".join(f"{offset}:{places[offset]}" for offset in group_boundaries if offset in places)
+        for group_boundaries in chunks(boundaries, BOUNDARIES)
+    ] or [""]
+    return [f"{head}|{first}", *(f"|{pairs}" if pairs else None for pairs in further)]
 
 
 def progress_commits(
@@ -161,8 +155,8 @@ def progress_commits(
     group_commits: list[list[tuple[TopicPartition, CommittedOffset]]] = [[] for _unused in range(groups)]
     for backlog_range in ranges:
         range_progress = progress[backlog_range.destination]
-        for number, commits in enumerate(group_commits):
-            text = progress_metadata(range_progress, backlog_range.boundaries, number)
+        texts = progress_metadata(range_progress, backlog_range.boundaries)
+        for commits, text in zip(group_commits, texts, strict=False):  # a range may need fewer groups than others
             if text is not None:
                 commits.append((backlog_range.destination, CommittedOffset(range_progress.position, text)))
     return group_commits

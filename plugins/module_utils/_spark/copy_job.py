@@ -12,7 +12,7 @@ import typing as t
 from .._model.background import without_collecting
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
-from .._model.copy_progress import Progress, all_metadata, progress_from_commits
+from .._model.copy_progress import Progress, progress_from_commits, progress_metadata
 from .._model.errors import SparkFailed
 from .._model.group_state import CommittedOffset
 from .._model.option_names import option_name
@@ -81,7 +81,7 @@ def rebuild(
         for (number, (backlog_range, _end)), progress in zip(
             share, rebuilt(portable_source, portable_destination, ranges), strict=True
         ):
-            yield [number, progress.position, all_metadata(progress, backlog_range.boundaries)]
+            yield [number, progress.position, progress_metadata(progress, backlog_range.boundaries)]
 
     ends_and_progress: dict[TopicPartition, tuple[int, Progress]] = {}
     shares = dealt(list(enumerate(lost)), lambda item: item[1][1] - item[1][0].begin, parallel_tasks(spark))

@@ -32,7 +32,8 @@ def commits(progress: Progress, boundaries: list[int], nul: str = "") -> list[Co
     """What every group commits for the range."""
     where = TopicPartition("orders", 0)
     groups = progress_groups("copy", [BacklogRange(where, 0, MOST, where, 0, tuple(boundaries))])
-    texts = [progress_metadata(progress, boundaries, number) for number in range(len(groups))]
+    texts = progress_metadata(progress, boundaries)
+    assert len(texts) == len(groups)
     return [None if text is None else CommittedOffset(progress.position, text + nul) for text in texts]
 
 

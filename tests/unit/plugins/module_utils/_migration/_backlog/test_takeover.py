@@ -206,7 +206,7 @@ def test_when_a_process_started():
 @pytest.fixture
 def check(monkeypatch):
     def ask(run, *positions):
-        texts = [progress_metadata(Progress(position, run=run, end=9), (), 0) for position in positions]
+        texts = [progress_metadata(Progress(position, run=run, end=9), ())[0] for position in positions]
         readings = [
             {
                 name: GroupReading(
