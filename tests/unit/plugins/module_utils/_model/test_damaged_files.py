@@ -240,6 +240,8 @@ DAMAGE = [
     ("plan", 1, {"predicted": False}, "entry 2: predicted can only be true"),
     *[("receipt", 0, {"source": source}, "entry 1: source is not built as the format") for source in ("x", [[]], [5])],
     ("receipt", 0, {"source": []}, "entry 1: source is empty"),
+    ("receipt", 0, {"source": [{**AT, "offset": 41}, AT]}, "entry 1: an offset of source is missing"),
+    ("receipt", 0, {"time": 1.5}, "entry 1: time: 1.5 is not a whole number of seconds"),
     ("receipt", 0, {"source": [{**AT, "group": ""}]}, "entry 1: source: group: a name is empty"),
     ("receipt", 0, {"pending": "copy"}, 'entry 1: pending: "copy" is none of commit, rollback'),
     # A group or a partition that is there twice, or not at all.

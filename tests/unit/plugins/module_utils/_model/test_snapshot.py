@@ -174,6 +174,7 @@ def test_a_backup_of_three_columns_is_refused_for_several_groups(selection):
         ("billing,orders,0,41\norders,1,7\n", "line 2 of /srv/snapshot.csv"),
         ("billing,orders,0,41\norders,1,7\n", "it has 3 columns, and the first line has 4"),
         ("billing,orders,0,9223372036854775808\n", "is not an offset"),
+        (f"billing,orders,0,{'9' * 20}\n", "is larger than any offset"),
         ("billing,orders,2147483648,0\n", "is not a partition"),
         ("billing,orders,0,41\n\nbilling,orders,1,7\n", "line 2 of /srv/snapshot.csv"),
         ("\nbilling,orders,0,41\n", "it is blank"),
@@ -188,7 +189,7 @@ def test_a_backup_of_three_columns_is_refused_for_several_groups(selection):
         (",orders,0,41\n", "a name is empty"),
         ("billing,,0,41\n", "a name is empty"),
         ("billing,orders,0,41\nbilling,orders,0,42\n", "two lines for group billing and orders-0, lines 1 and 2"),
-        ("billing,orders\r,0,41\n", "line 1 of /srv/snapshot.csv"),
+        ("billing,orders\r,0,41\n", "it has a carriage return; end lines with a line feed"),
     ],
 )
 def test_csv_that_cannot_be_meant_is_refused(text, why):
