@@ -244,15 +244,10 @@ class Plan:
         """Are source and destination one cluster, as far as the plan has noted?"""
         return self.source_identity.difference(self.destination_identity) is None
 
-    @property
-    def same_topics(self) -> dict[str, tuple[str, str]]:
-        """The topics that have the same id at source and destination, and their ids there."""
-        known = self.destination_traits.topic_ids
-        return {
-            name: (topic_id, topic_id)
-            for name, topic_id in self.source_traits.topic_ids.items()
-            if topic_id is not None and known.get(name) == topic_id
-        }
+    def is_same_topic(self, topic: str) -> bool:
+        """Has the topic the same id at source and destination?"""
+        topic_id = self.source_traits.topic_ids.get(topic)
+        return topic_id is not None and self.destination_traits.topic_ids.get(topic) == topic_id
 
     def is_own_copy(self, topic: str) -> bool:
         """As Mapping.is_own() of the mapping that a migration was planned with: such a topic is written at the destination."""

@@ -186,7 +186,7 @@ def _same_topics(begun: Plan, snapshot: Snapshot, options: TranslateOptions) -> 
     return {
         topic: (then.get(topic), topic_id)
         for topic, topic_id in now.items()
-        if options.restores or topic in begun.same_topics or topic not in then
+        if options.restores or begun.is_same_topic(topic) or topic not in then
     }
 
 

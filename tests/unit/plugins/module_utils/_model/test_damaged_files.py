@@ -208,6 +208,7 @@ DAMAGE = [
     ("receipt", 0, {"topic": ""}, "entry 1: a name is empty"),
     ("snapshot", None, {"groups": [{"name": "\ud800", "type": "classic"}]}, r'groups: name: "\ud800" is not a text'),
     ("snapshot", None, {"topic_ids": {"orders": 1}}, "its head: topic_ids: 1 is not a text"),
+    ("snapshot", None, {"left_out": "audit"}, "its head: left_out is not built as the format says"),
     ("snapshot", None, {"brokers": [None]}, "its head: brokers: null is not a text"),
     ("plan", None, {"source": {"cluster_id": "A", "logs": {"orders": [[1]]}}}, "source: logs is not built as"),
     # Masked or rounded offsets.
