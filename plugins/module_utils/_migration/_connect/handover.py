@@ -24,7 +24,7 @@ from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection
 from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, stopped_at
-from .stores import Store, StoredOffsets, check_read_back, check_stopped
+from .stores import Misplaced, Store, check_read_back, check_stopped
 
 Save = t.Callable[[ConnectReceipt], None]
 
@@ -85,10 +85,14 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     replicator = task.replicator
     check_stopped(task.source, [replicator.group])
     check_stopped(replicator.connection, replicator.worker_groups)
-    offsets = _chosen(task, stopped_at(task.source, replicator, task.selection, notes), notes)
+    known_offsets = stopped_at(task.source, replicator, task.selection, notes)
+    holder = Holder("among those of which a position is known", str(replicator.connection))
+    selected, left_out = _selected(task.selection, known_offsets, holder)
+    offsets = {partition: offset for partition, offset in sorted(known_offsets.items()) if partition.topic in selected}
+    notes += left_out
     stored = store.read()
     notes += [*stored.notes, *_without_position(task.source, offsets, stored.offsets)]
-    _check_misplaced(store, stored, task.on_misplaced)
+    _check_misplaced(store, stored.misplaced, task.on_misplaced)
     before = {partition: stored.offsets.get(partition) for partition in offsets}
     known, receipt = receipt, receipt.confirmed(stored.offsets)
     after = _after(task.on_rewind, offsets, stored.offsets, receipt)
@@ -109,20 +113,20 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     return done
 
 
-def _check_misplaced(store: Store, stored: StoredOffsets, on_misplaced: OnMisplaced) -> None:
+def _check_misplaced(store: Store, misplaced: Misplaced, on_misplaced: OnMisplaced) -> None:
     """Raise where keys mislead the connector, and must not be removed, or cannot be."""
-    if stored.misplaced and on_misplaced is OnMisplaced.FAIL:
-        partition, key = stored.misplaced[0]
+    if misplaced and on_misplaced is OnMisplaced.FAIL:
+        partition, key = misplaced[0]
         raise Refused(
-            f"Connect cannot use {counted(len(stored.misplaced), 'key')} of the connector (in a partition where "
+            f"Connect cannot use {counted(len(misplaced), 'key')} of the connector (in a partition where "
             f"it does not look, or without an offset); the first is {key!r}",
             **partition._asdict(),
             why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
             remedy=f"set {option_name('on_misplaced')} to remove",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
-    if stored.misplaced:
-        store.check_removal(stored.misplaced)
+    if misplaced:
+        store.check_removal(misplaced)
 
 
 def take_back(
@@ -133,17 +137,12 @@ def take_back(
     Raises Refused before anything is written. Keys that mislead the connector matter only where something is written.
     """
     selection.check_words()
-    topics_known = {entry.partition.topic for entry in receipt.entries}
-    holder = Holder("in the receipt")
-    holder.check_named("topic", selection.topics, topics_known)
     # What is in the receipt was handed over on purpose: only the user's own patterns leave something out.
-    chosen = dataclasses.replace(
-        selection, exclude_topic_patterns=selection.exclude_topic_patterns or ()
-    ).select_topics(topics_known)
-    holder.check_matched("topic", selection.topic_patterns, topics_known, chosen)
-    notes = [*store.check()]
+    own = dataclasses.replace(selection, exclude_topic_patterns=selection.exclude_topic_patterns or ())
+    selected, left_out = _selected(own, receipt.by_partition(), Holder("in the receipt"))
+    notes = (*store.check(), *left_out)
     stored = store.read()
-    concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in chosen.names}
+    concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in selected}
     before = {partition: stored.offsets.get(partition) for partition in concerned}
     for partition, entry in concerned.items():
         if entry.written is not None and before[partition] not in (entry.written, entry.after, entry.before):
@@ -159,8 +158,7 @@ def take_back(
     }
     changes = {partition: offset for partition, offset in after.items() if before[partition] != offset}
     misplaced = stored.misplaced if changes else ()
-    if changes:
-        _check_misplaced(store, stored, on_misplaced)
+    _check_misplaced(store, misplaced, on_misplaced)
     cleared = receipt.merged(
         entry._replace(written=None, after=entry.before) for entry in concerned.values() if entry.written is not None
     )
@@ -170,9 +168,7 @@ def take_back(
             store.write(changes, misplaced)
             check_read_back(store, changes)
         save(cleared)
-    notes += excluded(topics=chosen.left_out)
-    notes += selection.unused("topics", topics_known, "in the receipt")
-    return HandoverOutcome(before, after, len(changes), misplaced, tuple(notes))
+    return HandoverOutcome(before, after, len(changes), misplaced, notes)
 
 
 def _entry(partition: TopicPartition, offset: int, stored: int | None, earlier: ConnectEntry | None) -> ConnectEntry:
@@ -182,16 +178,15 @@ def _entry(partition: TopicPartition, offset: int, stored: int | None, earlier: 
     return earlier._replace(written=offset)
 
 
-def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
-    """The offsets of the topics that are selected."""
-    known = {partition.topic for partition in offsets}
-    chosen = task.selection.select_topics(known)
-    holder = Holder("among those of which a position is known", str(task.replicator.connection))
-    holder.check_named("topic", task.selection.topics, known)
-    holder.check_matched("topic", task.selection.topic_patterns, known, chosen)
-    notes += excluded(topics=chosen.left_out)
-    notes += task.selection.unused("topics", known, holder.place)
-    return {partition: offset for partition, offset in sorted(offsets.items()) if partition.topic in chosen.names}
+def _selected(
+    selection: Selection, partitions: t.Iterable[TopicPartition], holder: Holder
+) -> tuple[tuple[str, ...], list[Note]]:
+    """The selected topics of these partitions, and notes of the others. Raises NotFound or InvalidInput, as the holder does."""
+    known = {partition.topic for partition in partitions}
+    chosen = selection.select_topics(known)
+    holder.check_named("topic", selection.topics, known)
+    holder.check_matched("topic", selection.topic_patterns, known, chosen)
+    return chosen.names, [*excluded(topics=chosen.left_out), *selection.unused("topics", known, holder.place)]
 
 
 def _without_position(source: Connection, offsets: Offsets, stored: Offsets) -> list[Note]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import typing as t
 
 from ..._control import groups
 from ..._model import connect_offsets
@@ -43,25 +42,19 @@ class Replicator:
     worker_groups: tuple[str, ...] = ()
 
 
-class Consumed(t.NamedTuple):
-    """offsets: of the last record that a group has consumed, where it has consumed any.
-
-    has_seen_members: whether the tool's consumers become members, as MirrorMaker 1's. Replicator's only commit: while it runs,
-    its group looks the same.
-    """
-
-    offsets: Offsets
-    has_seen_members: bool
-
-
 def stopped_at(source: Connection, replicator: Replicator, selection: Selection, notes: list[Note]) -> Offsets:
     """The last record that was copied, by the source's partition, whatever its topic; notes gets what the user should know.
 
     Raises NotFound, or Refused where stored and group tell different things of the selected topics or a record is damaged.
     """
-    consumed = consumed_by(source, replicator.group) if replicator.position != "stored" else Consumed({}, False)
-    of_group = consumed.offsets
-    if not replicator.worker_groups and not (replicator.position == "group" and consumed.has_seen_members):
+    of_group: Offsets = {}
+    # MirrorMaker 1's consumers become members. Replicator's only commit: while it runs, its group looks the same.
+    has_seen_members = False
+    if replicator.position != "stored":
+        reading = groups.read_settled_groups(source, [replicator.group])[replicator.group]
+        of_group = {partition: commit.offset - 1 for partition, commit in reading.offsets.items() if commit.offset > 0}
+        has_seen_members = bool(reading.protocol_type)
+    if not replicator.worker_groups and not (replicator.position == "group" and has_seen_members):
         notes += may_run(replicator.connection, replicator.connector)
     if replicator.position == "group":
         if not of_group:
@@ -160,13 +153,6 @@ def _read(connection: Connection, topic: str, connector: str, committed: bool) -
                 kind=FailureKind.POSITIONS_UNCLEAR,
             )
     return {partition: candidates[0][1] for partition, candidates in stored_at.items()}, unknown, others
-
-
-def consumed_by(source: Connection, group: str) -> Consumed:
-    """What a replication tool's group at the source has consumed."""
-    reading = groups.read_settled_groups(source, [group])[group]
-    offsets = {partition: commit.offset - 1 for partition, commit in reading.offsets.items() if commit.offset > 0}
-    return Consumed(offsets, bool(reading.protocol_type))
 
 
 def _key(connection: Connection, record: StoredRecord, connector: str) -> ConnectorKey | None:
