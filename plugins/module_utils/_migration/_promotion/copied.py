@@ -27,11 +27,6 @@ class Needed(t.NamedTuple):
     group: str
 
     @property
-    def what(self) -> str:
-        """The settings as a subject with its verb."""
-        return f"{', '.join(self.settings)} {are(len(self.settings))}"
-
-    @property
     def why(self) -> str:
         """The reason, to follow the names of the settings."""
         return f"the backlog copy whose progress is in {self.group} needs that until its groups have consumed"
@@ -77,8 +72,8 @@ def without_needed(
         settings = {name: each for name, each in change.settings.items() if name not in stay}
         left.append(dataclasses.replace(change, settings=settings))
     lines = [
-        f"{topic}: {each.what} left alone, because {each.why}. If it needs nothing any more, give it up "
-        "(backlog_migration_phase: remove)."
+        f"{topic}: {', '.join(each.settings)} {are(len(each.settings))} left alone, because {each.why}. If it needs nothing "
+        "any more, give it up (backlog_migration_phase: remove)."
         for topic, each in needed.items()
     ]
     return left, [Note(NoteKind.SETTING_LEFT_ALONE, line) for line in sorted(lines)]

@@ -51,12 +51,14 @@ def plan_promotion(
     surveyed = survey.take_survey(source, destination, selection, mapping, options.acls)
     if fence is not None and fence.cluster_id == surveyed.source_id:
         surveyed = dataclasses.replace(surveyed, fence=frozenset(fence.acls))
-    planned = topic_decisions.decide_topics(
-        surveyed, mapping, options, _use(destination, surveyed, options), str(destination)
-    )
-    planned = _as_copies_need(destination, surveyed, planned)
-    new_configs = trial.check(destination, planned.plan)
-    return planned._replace(notes=(*planned.notes, *_kept_less(destination, surveyed, planned.plan, new_configs)))
+    use = _use(destination, surveyed, options)
+    planned = topic_decisions.decide_topics(surveyed, mapping, options, use, str(destination))
+    needed = copied.needed_by_copies(destination, planned.plan.topics, surveyed.destination)
+    changes, stay = copied.without_needed(planned.plan.topics, needed)
+    plan = dataclasses.replace(planned.plan, topics=tuple(changes))
+    new_configs = trial.check(destination, plan)
+    kept_less = _kept_less(destination, surveyed, plan, new_configs)
+    return topic_decisions.Planned(plan, (*planned.notes, *stay, *kept_less))
 
 
 def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -> PromotionReceipt:
@@ -84,8 +86,7 @@ def check_expected(
     ]
     _check_empty(destination, left)
     for topic, needed in copied.needed_by_copies(destination, left, states).items():
-        change = next(each for each in left if each.topic == topic)
-        raise _changed(destination, change, f"{', '.join(needed.settings)} must stay, because {needed.why}")
+        raise _changed(destination, topic, f"{', '.join(needed.settings)} must stay, because {needed.why}")
     acls_now = list_acls(destination) if plan.acls else frozenset()
     acls = [
         change
@@ -130,10 +131,9 @@ def _check_covered(destination: Connection, plan: TopicPlan) -> None:
 
 def _check_empty(destination: Connection, changes: t.Iterable[TopicChange]) -> None:
     """Raise Refused where a topic has got records that was to grow because it had none."""
-    rests = {each.topic: each for each in changes if each.grows and each.only_if_empty}
-    counts = {name: each.before for name, each in rests.items() if each.before is not None}
-    if filled := sorted(counts.keys() - survey.empty_topics(destination, counts) if counts else ()):
-        raise _changed(destination, rests[filled[0]], "it was empty, and holds records")
+    counts = {each.topic: each.before or 0 for each in changes if each.grows and each.only_if_empty}
+    if filled := sorted(counts.keys() - survey.empty_topics(destination, counts)):
+        raise _changed(destination, filled[0], "it was empty, and holds records")
 
 
 def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> PromotionReceipt:
@@ -171,15 +171,6 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
     return ended
 
 
-def _as_copies_need(
-    destination: Connection, surveyed: survey.Survey, planned: topic_decisions.Planned
-) -> topic_decisions.Planned:
-    """The plan without changes of settings that a backlog copy needs as they are."""
-    needed = copied.needed_by_copies(destination, planned.plan.topics, surveyed.destination)
-    changes, stay = copied.without_needed(planned.plan.topics, needed)
-    return topic_decisions.Planned(dataclasses.replace(planned.plan, topics=tuple(changes)), (*planned.notes, *stay))
-
-
 def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
     if options.on_fewer_partitions in (OnFewerPartitions.FAIL, OnFewerPartitions.LEAVE):
         return topic_decisions.TopicUse()
@@ -188,8 +179,7 @@ def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOpt
         for source, name in surveyed.names.items()
         if name in surveyed.destination and surveyed.destination[name].partitions < surveyed.source[source].partitions
     }
-    readers = {name: readers for name, readers in survey.readers_of(destination, fewer).items() if readers}
-    return topic_decisions.TopicUse(survey.empty_topics(destination, fewer), readers)
+    return topic_decisions.TopicUse(survey.empty_topics(destination, fewer), survey.readers_of(destination, fewer))
 
 
 def _kept_less(
@@ -314,25 +304,25 @@ def _left(
         return change if state is None else dataclasses.replace(change, before=state.partitions, after=state.partitions)
     if state is None:
         if change.before is not None:
-            raise _changed(destination, change, "it does not exist any more")
+            raise _changed(destination, change.topic, "it does not exist any more")
         return change
     if change.before is None:
         if change.after is None:
             return dataclasses.replace(change, before=state.partitions, after=state.partitions, settings={})
         if known is None or not known.created or not _is_ours(change, known, state):
-            raise _changed(destination, change, "somebody else has created it since then")
+            raise _changed(destination, change.topic, "somebody else has created it since then")
         return dataclasses.replace(change, before=change.after, settings={}, topic_id=state.topic_id)
     if change.topic_id is not None and state.topic_id != change.topic_id:
-        raise _changed(destination, change, "it was deleted and created again")
+        raise _changed(destination, change.topic, "it was deleted and created again")
     if state.partitions not in (change.before, change.after):
-        raise _changed(destination, change, f"it has {state.partitions} partitions, and had {change.before}")
+        raise _changed(destination, change.topic, f"it has {state.partitions} partitions, and had {change.before}")
     left = {}
     for name, setting in change.settings.items():
         now = state.configs.own.get(name)
         if is_same_value(now, setting.after):
             continue
         if not is_same_value(now, setting.before):
-            raise _changed(destination, change, f"its {name} is {_shown(now)}, and was {_shown(setting.before)}")
+            raise _changed(destination, change.topic, f"its {name} is {_shown(now)}, and was {_shown(setting.before)}")
         left[name] = setting
     return dataclasses.replace(change, before=state.partitions, settings=left)
 
@@ -344,11 +334,11 @@ def _is_ours(change: TopicChange, known: TopicReceipt, state: TopicState) -> boo
     return is_as_made(trial.new_topic(change), state.partitions, state.configs.own)
 
 
-def _changed(destination: Connection, change: TopicChange, how: str) -> Refused:
+def _changed(destination: Connection, topic: str, how: str) -> Refused:
     return Refused(
         f"the topic is not what it was when the promotion was planned: {how}",
         cluster=str(destination),
-        topic=change.topic,
+        topic=topic,
         remedy=_AGAIN,
         kind=FailureKind.DESTINATION_CHANGED,
     )

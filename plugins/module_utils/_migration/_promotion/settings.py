@@ -143,6 +143,10 @@ def check_replicas(topic: str, in_sync: str | None, replicas: int, is_new: bool,
     in_sync: min.insync.replicas, as far as it is known.
     """
     if takes_no_records(in_sync, replicas):
+        where_new = [
+            ("replication_factor", f"set {option_name('replication_factor')} to at least that"),
+            ("", "create the topic yourself"),
+        ]
         raise Refused(
             f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}",
             cluster=destination,
@@ -150,12 +154,7 @@ def check_replicas(topic: str, in_sync: str | None, replicas: int, is_new: bool,
             why="producers with acks=all could write nothing",
             remedy=ways(
                 ("overrides", f"give a lower number in {option_name('overrides')}"),
-                *(
-                    [("replication_factor", f"set {option_name('replication_factor')} to at least that")]
-                    if is_new
-                    else []
-                ),
-                *([("", "create the topic yourself")] if is_new else []),
+                *(where_new if is_new else []),
                 ("", "leave the topic out"),
             ),
             kind=FailureKind.INVALID_OPTION,

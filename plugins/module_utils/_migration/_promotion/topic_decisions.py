@@ -124,30 +124,26 @@ def _existing(
     destination: str,
 ) -> TopicChange:
     source, name, source_state, wanted = pair
-    after = destination_state.partitions
-    if destination_state.partitions > source_state.partitions:
-        text = (
-            f"{name} has {counted(destination_state.partitions, 'partition')}, and {source} has {source_state.partitions} "
-            "at the source. It stays so, and records with a key may be in other partitions."
-        )
-        notes.append(Note(NoteKind.PARTITIONS_DIFFER, text))
-    elif destination_state.partitions < source_state.partitions and _grows(
-        pair, destination_state, use, options, destination
-    ):
-        after = source_state.partitions
+    before, at_source = destination_state.partitions, source_state.partitions
+    grows = before < at_source and _grows(pair, before, use, options, destination)
+    if grows:
         readers = use.readers.get(name, ())
         read = f" Groups that read it: {first_names(readers)}." if readers else ""
         text = (
-            f"{name} grows from {destination_state.partitions} to {after} partitions: from now on, records with a key go to "
-            f"other partitions than before.{read}"
+            f"{name} grows from {before} to {at_source} partitions: from now on, records with a key go to other partitions "
+            f"than before.{read}"
         )
         notes.append(Note(NoteKind.PARTITIONS_GROW, text))
-    elif destination_state.partitions < source_state.partitions:
-        filled = " and holds records" if options.on_fewer_partitions is OnFewerPartitions.GROW_EMPTY_OR_LEAVE else ""
-        by_option = ways(("on_fewer_partitions", f"{option_name('on_fewer_partitions')} leaves it so"))
+    elif before != at_source:
+        filled, stays = "", "It stays so, and records with a key may be in other partitions"
+        if before < at_source:
+            filled = (
+                " and holds records" if options.on_fewer_partitions is OnFewerPartitions.GROW_EMPTY_OR_LEAVE else ""
+            )
+            by_option = ways(("on_fewer_partitions", f"{option_name('on_fewer_partitions')} leaves it so"))
+            stays = by_option or "It stays so"
         text = (
-            f"{name} has {counted(destination_state.partitions, 'partition')}{filled}, and {source} has "
-            f"{source_state.partitions} at the source. {by_option or 'It stays so'}."
+            f"{name} has {counted(before, 'partition')}{filled}, and {source} has {at_source} at the source. {stays}."
         )
         notes.append(Note(NoteKind.PARTITIONS_DIFFER, text))
     hidden = destination_state.configs.hidden & wanted.values.keys()
@@ -157,15 +153,13 @@ def _existing(
     ]
     now = destination_state.configs
     changes = settings.setting_changes(wanted, now.own, now.hidden, options, source_state.configs.hidden)
-    rests = after > destination_state.partitions and options.on_fewer_partitions is not OnFewerPartitions.GROW
-    its_id = destination_state.topic_id
-    return TopicChange(name, source, destination_state.partitions, after, None, changes, its_id, rests)
+    rests = grows and options.on_fewer_partitions is not OnFewerPartitions.GROW
+    after, its_id = at_source if grows else before, destination_state.topic_id
+    return TopicChange(name, source, before, after, None, changes, its_id, rests)
 
 
-def _grows(
-    pair: _TopicPair, destination_state: TopicState, use: TopicUse, options: PromotionOptions, destination: str
-) -> bool:
-    """Whether a topic with fewer partitions gets as many; Refused where it may not stay as it is, either."""
+def _grows(pair: _TopicPair, partitions: int, use: TopicUse, options: PromotionOptions, destination: str) -> bool:
+    """Whether a topic with so many, and fewer, partitions gets as many; Refused where it may not stay as it is, either."""
     why = ""
     match options.on_fewer_partitions:
         case OnFewerPartitions.GROW:
@@ -183,7 +177,7 @@ def _grows(
         case _:
             t.assert_never(options.on_fewer_partitions)
     raise Refused(
-        f"the topic has {counted(destination_state.partitions, 'partition')}{why}, and {pair.source} has "
+        f"the topic has {counted(partitions, 'partition')}{why}, and {pair.source} has "
         f"{pair.state.partitions} at the source",
         cluster=destination,
         topic=pair.name,
