@@ -22,6 +22,7 @@ from ..._model.connection import Connection
 from ..._model.copy_progress import Progress, Run, all_groups, progress_from_commits, progress_of
 from ..._model.errors import MigrationError
 from ..._model.group_state import CommittedOffset
+from ..._model.grouping import values_by_key
 from ..._model.notes import Note, NoteKind
 from ..._model.progress import Say, silent
 from ..._model.records import TopicPartition
@@ -42,10 +43,6 @@ class Amount(t.NamedTuple):
     bytes: int = 0
     passed: int = 0
     offsets: int = 0
-
-    def plus(self, other: Amount) -> Amount:
-        """Both together."""
-        return Amount(*(own + added for own, added in zip(self, other, strict=True)))
 
 
 def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> dict[TopicPartition, Progress | None]:
@@ -134,18 +131,21 @@ def renewed(backlog: Backlog, destination: Connection, retention: float, run: Ru
 
 def amounts(backlog: Backlog, progress: t.Mapping[TopicPartition, Progress | None]) -> dict[str, Amount]:
     """What is copied of each topic, by the destination's names."""
-    totals: dict[str, Amount] = {}
-    for backlog_range in backlog.ranges:
-        if backlog_range.destination in progress:
-            current = progress[backlog_range.destination] or Progress(backlog_range.start)
-            amount = Amount(
-                current.records,
-                current.bytes,
-                current.position - backlog_range.start,
-                backlog_range.end - backlog_range.start,
-            )
-            totals[backlog_range.destination.topic] = totals.get(backlog_range.destination.topic, Amount()).plus(amount)
-    return totals
+    of_topics = values_by_key(
+        (each.destination.topic, _amount(each, progress[each.destination]))
+        for each in backlog.ranges
+        if each.destination in progress
+    )
+    return {topic: _together(of_topic) for topic, of_topic in of_topics.items()}
+
+
+def _amount(backlog_range: BacklogRange, progress: Progress | None) -> Amount:
+    now, start = progress or Progress(backlog_range.start), backlog_range.start
+    return Amount(now.records, now.bytes, now.position - start, backlog_range.end - start)
+
+
+def _together(amounts: t.Iterable[Amount]) -> Amount:
+    return Amount(*map(sum, zip(*amounts, strict=True)))
 
 
 @dataclasses.dataclass(slots=True)
@@ -165,10 +165,8 @@ class Pace:
         seconds = now - self.begun
         said = [_line(topic, totals[topic], self.first[topic], seconds) for topic in moved[:_MOST_TOPICS]]
         if moved and len(totals) > 1:
-            together, first = Amount(), Amount()
-            for topic, amount in totals.items():
-                together, first = together.plus(amount), first.plus(self.first[topic])
-            said.append(_line(f"all {len(totals):,} topics", together, first, seconds))
+            first = _together(self.first.values())
+            said.append(_line(f"all {len(totals):,} topics", _together(totals.values()), first, seconds))
         return said
 
 

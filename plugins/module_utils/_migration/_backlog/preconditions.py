@@ -9,6 +9,7 @@ was copied. Nothing that is known of the copy holds there.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
 from ..._control import groups, permissions, positions, storage, topics
@@ -20,6 +21,7 @@ from ..._model.connection import Connection
 from ..._model.copy_progress import all_groups, begin_anew, run_of, transactional_ids
 from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import all_done, faults_of
 from ..._model.option_names import option_name, path_option
 from ..._model.plan import Plan
 from ..._model.records import TopicPartition
@@ -103,17 +105,15 @@ def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
     """Raise Refused for the plan of another copy, before it is overwritten, deleted or relied on."""
     pairs = (backlog.source_identity, plan.source_identity), (backlog.destination_identity, plan.destination_identity)
     if plan.snapshot != backlog.snapshot or any(ours.difference(theirs) is not None for ours, theirs in pairs):
+        elsewhere = ""
+        if not backlog.claimed:
+            elsewhere = "; or move the plan file elsewhere, if no commit or rollback needs it any more"
         raise Refused(
-            f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters "
-            f"{plan.source_id} and "
-            f"{plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and {backlog.destination_id}",
+            f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters {plan.source_id} "
+            f"and {plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and "
+            f"{backlog.destination_id}",
             cluster=str(connection),
-            remedy=f"correct {path_option()}: the copy file and the plan file are those of one copy"
-            + (
-                ""
-                if backlog.claimed
-                else "; or move the plan file elsewhere, if no commit or rollback needs it any more"
-            ),
+            remedy=f"correct {path_option()}: the copy file and the plan file are those of one copy{elsewhere}",
             kind=FailureKind.COPY_OUTDATED,
         )
 
@@ -152,16 +152,9 @@ def check_source_log(connection: Connection, backlog_range: BacklogRange, bounds
 
 def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str]) -> dict[str, str]:
     """Those of these topics whose logs end before what was copied, with what has happened. All is copied."""
-    ranges = [each for each in backlog.ranges if each.done is not None and each.destination.topic in names]
-    bounds = positions.partition_bounds(destination, [each.destination for each in ranges])
-    problems: dict[str, str] = {}
-    for backlog_range in ranges:
-        try:
-            done = backlog_range.done and backlog_range.done.next
-            check_log(destination, backlog_range, done, bounds[backlog_range.destination], first=None)
-        except Refused as exc:
-            problems.setdefault(backlog_range.destination.topic, str(exc))
-    return problems
+    ranges = [each for each in backlog.ranges if each.destination.topic in names]
+    faults = [*faults_of(*_log_checks(ranges, destination, {}))]
+    return {str(fault.topic): str(fault) for fault in reversed(faults)}  # the first one of each topic
 
 
 def check_done(backlog: Backlog, destination: Connection, needed: t.Mapping[TopicPartition, int] | None = None) -> None:
@@ -169,12 +162,20 @@ def check_done(backlog: Backlog, destination: Connection, needed: t.Mapping[Topi
 
     needed: from which offset on groups need it, of partitions where they do; None where all of it must be there still.
     """
-    written = [each for each in backlog.ranges if each.done is not None and each.done.next is not None]
-    bounds = positions.partition_bounds(destination, [each.destination for each in written])
-    for backlog_range in written:
-        done = backlog_range.done and backlog_range.done.next
-        first = backlog_range.begin if needed is None else needed.get(backlog_range.destination)
-        check_log(destination, backlog_range, done, bounds[backlog_range.destination], first)
+    all_done(*_log_checks(backlog.ranges, destination, needed))
+
+
+def _log_checks(
+    ranges: t.Iterable[BacklogRange], destination: Connection, needed: t.Mapping[TopicPartition, int] | None
+) -> list[t.Callable[[], None]]:
+    """check_log() of each of these ranges to which a finished copy has written. needed: as of check_done()."""
+    written = [(each, each.done.next) for each in ranges if each.done is not None and each.done.next is not None]
+    bounds = positions.partition_bounds(destination, [each.destination for each, _next in written])
+    first = {each.destination: each.begin for each, _next in written} if needed is None else needed
+    return [
+        functools.partial(check_log, destination, each, next_, bounds[each.destination], first.get(each.destination))
+        for each, next_ in written
+    ]
 
 
 def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
