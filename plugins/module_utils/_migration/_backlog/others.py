@@ -66,8 +66,12 @@ def other_copies(backlog: Backlog, destination: Connection) -> dict[str, str]:
 
 
 def _other_copies(backlog: Backlog, destination: Connection) -> list[tuple[str, GroupReading]]:
-    """The first progress group of every other copy to this cluster, by name."""
-    names = [each.group for each in groups.list_groups(destination, surely=False)]
+    """The first progress group of every other copy to this cluster, by name.
+
+    Also of one whose coordinator moves: brokers would delete what its groups have yet to consume, or two copies write one
+    partition.
+    """
+    names = [each.group for each in groups.list_groups(destination)]
     others = [name for name in names if is_first_group(name) and name not in all_groups(backlog)]
     return sorted(groups.read_groups(destination, others, stable=False).items())
 

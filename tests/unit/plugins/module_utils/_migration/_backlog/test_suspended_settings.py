@@ -110,6 +110,14 @@ class TestAnotherCopyIntoTheTopic:
         assert note.kind is NoteKind.SETTINGS_SUSPENDED and OTHER in note.text
         assert note.text.startswith("The topic orders keeps its suspended settings, because another copy")
 
+    def test_also_while_the_coordinator_of_its_progress_moves(self, cluster, monkeypatch):
+        """One list of groups lacks it then."""
+        cluster.offsets[OTHER] = "orders"
+        listed = others.groups.list_groups
+        monkeypatch.setattr(others.groups, "list_groups", lambda at, surely=True: listed(at) if surely else [])
+        after, _notes, _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
+        assert restored(after) == {"orders": False, "bills": True}
+
     def test_when_it_has_ended_they_come_back(self, cluster):
         after, notes, _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
         assert restored(after) == {"orders": True, "bills": True} and notes == []
