@@ -1,5 +1,6 @@
 """What is stored for the new connector, when it is refused, and that it can be repeated and taken back."""
 
+import contextlib
 import dataclasses
 import typing as t
 from unittest import mock
@@ -26,8 +27,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     BrokerError,
     InvalidInput,
     NotAuthorized,
+    NotFound,
     Refused,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -59,6 +62,14 @@ class Stored:
 
     def die(self, *_given: object) -> None:
         raise BrokerError("gone")
+
+    @contextlib.contextmanager
+    def broken(self) -> t.Iterator[None]:
+        """What the block does dies before its write."""
+        self.breaks = True
+        with pytest.raises(BrokerError):
+            yield
+        self.breaks = False
 
     def check_removal(self, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
         assert misplaced
@@ -97,8 +108,14 @@ class Run:
         )
         return hand_over(task, self.store, self.receipt, None if check else self.save)
 
-    def take_back(self, check: bool = False, on_misplaced: OnMisplaced = OnMisplaced.FAIL) -> handover.HandoverOutcome:
-        return take_back(self.store, self.receipt, Selection(), on_misplaced, None if check else self.save)
+    def take_back(
+        self,
+        check: bool = False,
+        on_misplaced: OnMisplaced = OnMisplaced.FAIL,
+        selection: Selection = Selection(),  # noqa: B008
+        save: t.Callable[[ConnectReceipt], None] | None = None,
+    ) -> handover.HandoverOutcome:
+        return take_back(self.store, self.receipt, selection, on_misplaced, None if check else save or self.save)
 
 
 @pytest.fixture
@@ -137,11 +154,9 @@ def test_what_is_predicted_is_done_repeated_without_a_change_and_taken_back(run)
 
 def test_a_run_that_was_killed_is_repeated_and_its_first_before_is_what_is_taken_back(run):
     its = run({FIRST: 50}, {FIRST: 40})
-    its.store.breaks = True
-    with pytest.raises(BrokerError):
+    with its.store.broken():
         its.hand_over()
     assert its.saved == 1
-    its.store.breaks = False
     its.hand_over()
     its.replicator[FIRST] = 70
     its.hand_over()
@@ -165,9 +180,7 @@ def test_a_rollback_that_was_killed_before_it_was_saved_is_saved_by_the_next_one
     its = run({FIRST: 50}, {FIRST: 40})
     its.hand_over()
     with pytest.raises(KeyboardInterrupt):
-        take_back(
-            its.store, its.receipt, Selection(), OnMisplaced.FAIL, mock.Mock(side_effect=[None, KeyboardInterrupt])
-        )
+        its.take_back(save=mock.Mock(side_effect=[None, KeyboardInterrupt]))
     assert its.store.offsets == {FIRST: 40}
     assert its.take_back().written == 0
     assert its.receipt.entries == (ConnectEntry(FIRST, 40, None, 40),)
@@ -187,10 +200,9 @@ def test_what_is_handed_over_anew_goes_back_to_what_was_stored_in_between(run):
 
 def test_what_was_stored_instead_of_a_run_that_was_killed_is_what_is_taken_back(run):
     its = run({FIRST: 50}, {FIRST: 20})
-    its.store.breaks = True
-    with pytest.raises(BrokerError):
+    with its.store.broken():
         its.hand_over()
-    its.store.offsets[FIRST], its.store.breaks = 30, False
+    its.store.offsets[FIRST] = 30
     its.hand_over()
     its.take_back()
     assert its.store.offsets == {FIRST: 30}
@@ -199,13 +211,66 @@ def test_what_was_stored_instead_of_a_run_that_was_killed_is_what_is_taken_back(
 def test_what_was_handed_over_is_not_taken_for_the_connectors_own_after_a_run_that_was_killed(run):
     its = run({FIRST: 50}, {FIRST: 20})
     its.hand_over()
-    its.replicator[FIRST], its.store.breaks = 60, True
-    with pytest.raises(BrokerError):
+    its.replicator[FIRST] = 60
+    with its.store.broken():
         its.hand_over()
-    its.replicator[FIRST], its.store.breaks = 70, False
+    its.replicator[FIRST] = 70
     its.hand_over()
     its.take_back()
     assert its.store.offsets == {FIRST: 20}
+
+
+PINGS = TopicPartition("heartbeats", 0)
+
+
+@pytest.fixture
+def handed_over():
+    """Offsets of two topics were handed over, also of one that is left out where nobody names it."""
+    entries = (ConnectEntry(PINGS, 3, 7, 7), ConnectEntry(FIRST, 4, 9, 9))
+    receipt = ConnectReceipt("D", "store", "MirrorSourceConnector", "src", entries)
+    return Run(Stored({FIRST: 9, PINGS: 7}), receipt)
+
+
+@pytest.mark.parametrize(
+    ("selection", "restored"),
+    [
+        (Selection(), {FIRST: 4, PINGS: 3}),
+        (Selection(topics=("orders",)), {FIRST: 4}),
+        (Selection(topics=("heartbeats",)), {PINGS: 3}),
+        (Selection(topic_patterns=("ord.*",)), {FIRST: 4}),
+        (Selection(exclude_topic_patterns=("hear.*",)), {FIRST: 4}),
+    ],
+    ids=str,
+)
+def test_only_the_selected_topics_are_restored(handed_over, selection, restored):
+    outcome = handed_over.take_back(selection=selection)
+    assert (outcome.after, outcome.written) == (restored, len(restored))
+    assert handed_over.store.offsets == {FIRST: 9, PINGS: 7, **restored}
+    written = {its.partition: its.written for its in handed_over.receipt.entries}
+    assert written == {FIRST: 9, PINGS: 7, **dict.fromkeys(restored)}
+
+
+@pytest.mark.parametrize(
+    ("selection", "error", "why"),
+    [
+        ({"topics": ("order",)}, NotFound, r"topic order is not in the receipt: there .*did you mean orders\?"),
+        (
+            {"topic_patterns": ("order",)},
+            InvalidInput,
+            r"no topic in the receipt is matched by topic_patterns \['order'\]",
+        ),
+        (
+            {"exclude_topic_patterns": ("ord.*",)},
+            InvalidInput,
+            "no topic in the receipt is selected: Left out by exclude_t",
+        ),
+    ],
+)
+def test_a_rollback_of_nothing_is_refused(handed_over, selection, error, why):
+    with pytest.raises(error, match=why) as refused:
+        handed_over.take_back(selection=Selection(**selection))
+    assert refused.value.kind is (FailureKind.NOT_FOUND if error is NotFound else FailureKind.NOTHING_SELECTED)
+    assert handed_over.saved == 0
 
 
 def test_who_has_gone_on_since_stays_where_it_is(run):
@@ -229,10 +294,8 @@ def test_what_was_stored_before_is_not_taken_for_progress_after_a_run_that_was_k
             patch.setattr(handover, "check_read_back", its.store.die)
             its.take_back()
     else:
-        its.store.breaks = True
-        with pytest.raises(BrokerError):
+        with its.store.broken():
             its.hand_over(on_rewind="rewind")
-        its.store.breaks = False
     assert its.store.offsets == {FIRST: 70}
     with pytest.raises(Refused, match="orders-0: 70 is stored already"):
         its.hand_over(on_rewind="fail")
@@ -248,18 +311,13 @@ def test_a_second_hand_over_that_was_killed_before_its_write_takes_nothing_for_p
     its.hand_over()
     its.store.offsets[FIRST] = since
     its.replicator[FIRST] = 60
-    its.store.breaks = True
-    with pytest.raises(BrokerError):
+    with its.store.broken():
         its.hand_over(on_rewind="rewind")
-    if (
-        since == 50
-    ):  # as the first hand-over has left it, so that it can be rolled back, also after a rollback that was killed
-        with pytest.raises(BrokerError):
+    if since == 50:  # as the first hand-over has left it: it can be rolled back, also after a rollback that was killed
+        with its.store.broken():
             its.take_back()
-        its.store.breaks = False
         assert its.take_back().after == {FIRST: 40}
         return
-    its.store.breaks = False
     with pytest.raises(Refused, match="orders-0: 70 is stored already"):
         its.hand_over(on_rewind="fail")
     its.hand_over(on_rewind="rewind")
@@ -395,8 +453,7 @@ def test_keys_that_cannot_be_removed_are_told_before_anything_is_written(run, ch
 
 
 def test_only_selected_topics_are_handed_over(run):
-    heartbeats = TopicPartition("heartbeats", 0)
-    its = run({FIRST: 50, OTHER: 50, heartbeats: 50})
+    its = run({FIRST: 50, OTHER: 50, PINGS: 50})
     done = its.hand_over(selection=Selection(topics=("orders",)))
     assert set(done.after) == {FIRST}
     done = its.hand_over()

@@ -150,6 +150,14 @@ def clusters(monkeypatch):
     return source, destination
 
 
+def decided(*topics, options=OPTIONS, fence=None):
+    return promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=topics), Mapping(), options, fence)
+
+
+def plan_of(*topics, options=OPTIONS):
+    return decided(*topics, options=options).plan
+
+
 class Run:
     """A promotion whose receipt is kept as a text, as the module keeps it; saving it counts as a write, too."""
 
@@ -168,7 +176,7 @@ class Run:
         self.destination.write(keep)
 
     def promote(self):
-        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+        planned = plan_of("new", "old")
         promote.apply_plan(DESTINATION, planned, self.receipt(), self.save)
         return planned
 
@@ -182,17 +190,31 @@ class Run:
         undo.undo_promotion(DESTINATION, undone, True, self.save)
 
 
+@pytest.fixture
+def source(clusters):
+    return clusters[0]
+
+
+@pytest.fixture
+def destination(clusters):
+    return clusters[1]
+
+
+@pytest.fixture
+def run(destination):
+    return Run(destination)
+
+
 def _settings(undone, topic):
     return next(change.settings for change in undone.plan.topics if change.topic == topic)
 
 
-def test_only_the_receipt_of_a_fence_at_the_source_keeps_acls_from_following(clusters):
-    source, _destination = clusters
+def test_only_the_receipt_of_a_fence_at_the_source_keeps_acls_from_following(source):
     denied = acl("old", "READ")._replace(permission="DENY")
     source.acls.add(denied)
     for cluster_id, follows in (("S", False), ("D", True), (None, True)):
         fence = cluster_id and topic_receipt.PromotionReceipt(cluster_id, acls={denied: False})
-        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), OPTIONS, fence)
+        planned = decided("old", fence=fence)
         assert (denied in {change.acl for change in planned.plan.acls}) == follows
 
 
@@ -206,11 +228,9 @@ WRITES = 8  # the receipt three times, topics, partitions, settings, ACLs twice
 
 @pytest.mark.parametrize("ends", ["next run", "apply", "rollback"])
 @pytest.mark.parametrize("writes", range(1, WRITES + 1))
-def test_killed_after_any_write(clusters, writes, ends):
-    _source, destination = clusters
-    run = Run(destination)
+def test_killed_after_any_write(destination, run, writes, ends):
     before = destination.state()
-    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+    plan = plan_of("new", "old")
     with destination.killed_after(writes):
         run.promote()
     if ends == "apply":
@@ -231,9 +251,7 @@ def test_killed_after_any_write(clusters, writes, ends):
 
 
 @pytest.mark.parametrize("writes", range(1, 6))
-def test_a_rollback_killed_after_any_write(clusters, writes):
-    _source, destination = clusters
-    run = Run(destination)
+def test_a_rollback_killed_after_any_write(destination, run, writes):
     run.promote()
     with destination.killed_after(writes):
         run.roll_back()
@@ -242,18 +260,14 @@ def test_a_rollback_killed_after_any_write(clusters, writes):
     assert topic_receipt.from_json(run.text, "receipt").topics.keys() == {"old"}
 
 
-def test_a_rollback_gives_access_back_before_it_takes_any_away(clusters):
-    _source, destination = clusters
-    run = Run(destination)
+def test_a_rollback_gives_access_back_before_it_takes_any_away(destination, run):
     run.promote()
     with destination.killed_after(1):
         run.roll_back()
     assert destination.acls == FIRST[1] | PROMOTED[1]
 
 
-def test_a_created_topic_to_which_records_come_during_the_rollback_stays_and_stays_known(clusters, monkeypatch):
-    _source, destination = clusters
-    run = Run(destination)
+def test_a_created_topic_to_which_records_come_during_the_rollback_stays_and_stays_known(destination, run, monkeypatch):
     run.promote()
     looks = iter([frozenset({"new"}), frozenset()])
     monkeypatch.setattr(survey, "empty_topics", lambda *_asked: next(looks))
@@ -276,10 +290,9 @@ REFUSED = {"old": Refusal("TOPIC_AUTHORIZATION_FAILED", "denied")}
     ],
 )
 def test_a_rollback_names_the_acls_that_it_needs_before_it_changes_anything(
-    clusters, monkeypatch, place, name, answer, needed
+    run, monkeypatch, place, name, answer, needed
 ):
     """Unless the ACLs go back first, which may give them: as they were, or where brokers let everybody in without any."""
-    run = Run(clusters[1])
     run.promote()
     monkeypatch.setattr(place, name, lambda *_given: answer)
     receipt = run.receipt()
@@ -297,9 +310,7 @@ def test_a_rollback_names_the_acls_that_it_needs_before_it_changes_anything(
         undo.plan_undo(DESTINATION, added, True)
 
 
-def test_repeated_promotions_keep_what_stood_there_first(clusters):
-    source, destination = clusters
-    run = Run(destination)
+def test_repeated_promotions_keep_what_stood_there_first(source, destination, run):
     run.promote()
     source.topics["old"] = (3, {"retention.ms": "8"}, None)
     source.acls.add(acl("old", "WRITE"))
@@ -310,9 +321,7 @@ def test_repeated_promotions_keep_what_stood_there_first(clusters):
 
 
 @pytest.mark.parametrize("writes", [1, 2, 3, 4])
-def test_what_somebody_has_set_instead_of_a_run_that_was_killed_comes_back(clusters, writes):
-    _source, destination = clusters
-    run = Run(destination)
+def test_what_somebody_has_set_instead_of_a_run_that_was_killed_comes_back(destination, run, writes):
     with destination.killed_after(writes):
         run.promote()
     destination.alter({"old": {"retention.ms": "9"}})
@@ -323,10 +332,10 @@ def test_what_somebody_has_set_instead_of_a_run_that_was_killed_comes_back(clust
 
 
 @pytest.mark.parametrize("applies", [False, True])
-def test_what_a_run_that_was_killed_has_written_is_the_promotions_once_the_next_one_has_found_it(clusters, applies):
-    _source, destination = clusters
-    run = Run(destination)
-    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+def test_what_a_run_that_was_killed_has_written_is_the_promotions_once_the_next_one_has_found_it(
+    destination, run, applies
+):
+    plan = plan_of("new", "old")
     with destination.killed_after(WRITES - 1):  # all is written, and this is not noted
         run.promote()
     assert any(each.pending for each in run.receipt().topics["old"].settings.values())
@@ -339,9 +348,9 @@ def test_what_a_run_that_was_killed_has_written_is_the_promotions_once_the_next_
 
 
 @pytest.mark.parametrize("retention", ["8", "9"])
-def test_a_run_that_was_killed_after_others_does_not_take_what_they_have_set_for_somebody_elses(clusters, retention):
-    source, destination = clusters
-    run = Run(destination)
+def test_a_run_that_was_killed_after_others_does_not_take_what_they_have_set_for_somebody_elses(
+    source, destination, run, retention
+):
     run.promote()
     source.topics["old"] = (3, {"retention.ms": "8"}, None)
     with destination.killed_after(1):
@@ -354,9 +363,9 @@ def test_a_run_that_was_killed_after_others_does_not_take_what_they_have_set_for
 
 @pytest.mark.parametrize("first", ["6", None])
 @pytest.mark.parametrize("writes", range(1, 5))
-def test_a_rollback_after_a_second_promotion_that_was_killed_leads_back_to_the_first(clusters, writes, first):
-    source, destination = clusters
-    run = Run(destination)
+def test_a_rollback_after_a_second_promotion_that_was_killed_leads_back_to_the_first(
+    source, destination, run, writes, first
+):
     source.topics["old"] = (3, {"retention.ms": first} if first else {}, None)
     run.promote()
     source.topics["old"] = (5, {"retention.ms": "8"}, None)
@@ -371,9 +380,9 @@ def test_a_rollback_after_a_second_promotion_that_was_killed_leads_back_to_the_f
 
 
 @pytest.mark.parametrize("is_promoted_again", [False, True])
-def test_what_somebody_has_set_before_a_second_promotion_that_was_killed_is_left_alone(clusters, is_promoted_again):
-    source, destination = clusters
-    run = Run(destination)
+def test_what_somebody_has_set_before_a_second_promotion_that_was_killed_is_left_alone(
+    source, destination, run, is_promoted_again
+):
     run.promote()
     destination.alter({"old": {"retention.ms": "9"}})
     with destination.killed_after(1):
@@ -390,18 +399,15 @@ def test_what_somebody_has_set_before_a_second_promotion_that_was_killed_is_left
     assert destination.state() == FIRST
 
 
-def test_the_receipt_of_an_earlier_version_does_not_say_what_was_written_before_a_pending_setting(clusters):
-    run = Run(clusters[1])
-    with clusters[1].killed_after(1):
+def test_the_receipt_of_an_earlier_version_does_not_say_what_was_written_before_a_pending_setting(destination, run):
+    with destination.killed_after(1):
         run.promote()
     noted = run.receipt()
     text = run.text.replace(', "previous": "1"', "").replace(', "previous": "7"', "")
     assert "previous" not in text and topic_receipt.from_json(text, "receipt") == noted
 
 
-def test_a_rollback_leaves_alone_what_somebody_has_changed(clusters):
-    _source, destination = clusters
-    run = Run(destination)
+def test_a_rollback_leaves_alone_what_somebody_has_changed(destination, run):
     run.promote()
     destination.alter({"old": {"retention.ms": "9"}})
     undone = undo.plan_undo(DESTINATION, run.receipt(), False)
@@ -410,10 +416,8 @@ def test_a_rollback_leaves_alone_what_somebody_has_changed(clusters):
     assert Note(NoteKind.SETTING_LEFT_ALONE, said) in undone.notes
 
 
-def test_a_plan_is_refused_where_the_destination_has_changed(clusters):
-    _source, destination = clusters
-    run = Run(destination)
-    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+def test_a_plan_is_refused_where_the_destination_has_changed(destination, run):
+    plan = plan_of("new", "old")
     first = copy.deepcopy(destination.topics)
     cases = {
         "somebody else has created it since then": {**first, "new": (2, {"retention.ms": "5"}, "id-9")},
@@ -445,13 +449,12 @@ def through_a_file(plan):
     ],
 )
 def test_a_topic_that_was_to_grow_because_it_was_empty_is_left_alone_once_it_holds_records(
-    clusters, monkeypatch, on_fewer, is_refused
+    destination, run, monkeypatch, on_fewer, is_refused
 ):
     """Records with a key would go to other partitions than those that are there."""
-    _source, destination = clusters
     monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse(empty=frozenset({"old"})))
-    run, options = Run(destination), dataclasses.replace(OPTIONS, on_fewer_partitions=on_fewer)
-    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), options).plan
+    options = dataclasses.replace(OPTIONS, on_fewer_partitions=on_fewer)
+    plan = plan_of("old", options=options)
     monkeypatch.setattr(survey, "empty_topics", lambda *_asked: frozenset())
     if is_refused:
         with pytest.raises(Refused, match="topic old: .* when the promotion was planned: it was empty, and holds"):
@@ -462,12 +465,10 @@ def test_a_topic_that_was_to_grow_because_it_was_empty_is_left_alone_once_it_hol
     assert destination.topics["old"][0] == 3
 
 
-def test_an_acl_on_a_prefix_stays_where_a_topic_that_the_plan_does_not_know_needs_it_by_now(clusters):
-    source, destination = clusters
+def test_an_acl_on_a_prefix_stays_where_a_topic_that_the_plan_does_not_know_needs_it_by_now(source, destination, run):
     stale = acl("ol", "READ")._replace(pattern="PREFIXED")
     destination.acls.add(stale)
-    run = Run(destination)
-    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), OPTIONS).plan
+    plan = plan_of("old")
     destination.topics["older"] = (1, {}, "id-9")
     with pytest.raises(Refused, match=r"also cover a topic .* not planned with: ALLOW READ on TOPIC ol\*"):
         run.apply(through_a_file(plan))
@@ -475,32 +476,28 @@ def test_an_acl_on_a_prefix_stays_where_a_topic_that_the_plan_does_not_know_need
     # One that the source has on the same prefix says what that prefix is for.
     source.acls.add(stale._replace(principal="User:app"))
     source.topics["older"] = (1, {}, None)
-    follows = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old", "older")), Mapping(), OPTIONS).plan
+    follows = plan_of("old", "older")
     destination.topics["oldest"] = (1, {}, "id-10")
     run.apply(through_a_file(follows))
     assert stale not in destination.acls
 
 
 @pytest.mark.parametrize("became", [None, (4, {}, "id-9")])
-def test_what_has_become_of_a_topic_that_a_plan_does_not_change_does_not_matter(clusters, became):
-    source, destination = clusters
+def test_what_has_become_of_a_topic_that_a_plan_does_not_change_does_not_matter(source, destination, run, became):
     source.topics["same"] = destination.topics["same"] = (3, {}, "id-8")
-    run = Run(destination)
-    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "same")), Mapping(), OPTIONS).plan
+    plan = plan_of("new", "same")
     del destination.topics["same"]
     destination.topics |= {"same": became} if became else {}
     same = run.apply(plan).topics[1]
     assert "new" in destination.topics and not same.changes and same.before == (4 if became else 3)
 
 
-def test_a_plan_is_refused_whose_acls_lock_out_or_open_since_others_have_gone(clusters, monkeypatch):
+def test_a_plan_is_refused_whose_acls_lock_out_or_open_since_others_have_gone(source, destination, run, monkeypatch):
     monkeypatch.setattr(survey, "may_be_open", lambda _connection, _acls: True)
-    source, destination = clusters
-    run = Run(destination)
     others = [acl(name, "DESCRIBE")._replace(principal="User:app") for name in ("new", "old")]
     source.acls.update(others)
     destination.acls.update(others)
-    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+    plan = plan_of("new", "old")
     destination.acls.remove(others[0])
     with pytest.raises(Refused, match="ACLs would lock clients out: ALLOW READ on TOPIC new") as refused:
         run.apply(plan)
@@ -516,8 +513,7 @@ def test_a_plan_is_refused_whose_acls_lock_out_or_open_since_others_have_gone(cl
     assert destination.acls == PROMOTED[1]
 
 
-def test_settings_with_which_records_go_are_noted(clusters, monkeypatch):
-    source, destination = clusters
+def test_settings_with_which_records_go_are_noted(source, destination, monkeypatch):
     source.topics |= {
         "new": (1, {"retention.ms": "-1", "cleanup.policy": "delete"}, None),
         "old": (1, {"retention.ms": "6", "cleanup.policy": "delete"}, None),
@@ -527,7 +523,7 @@ def test_settings_with_which_records_go_are_noted(clusters, monkeypatch):
     destination.topics["old"] = (1, {"retention.ms": "8", "cleanup.policy": "compact,delete"}, "id-0")
 
     def noted():
-        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS)
+        planned = decided("new", "old")
         return [note.text for note in planned.notes if note.kind is NoteKind.KEEPS_LESS]
 
     why = "Fewer records are kept or taken, because retention.ms"
@@ -545,32 +541,23 @@ class TestAnotherRunCreatesTheTopicToo:
     """It has the same plan, in another directory, and its topic looks the same."""
 
     @pytest.fixture
-    def other(self, clusters):
-        return Run(clusters[1])
-
-    @pytest.fixture
-    def run(self, clusters):
-        return Run(clusters[1])
-
-    def plan(self):
-        return promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new",)), Mapping(), OPTIONS).plan
+    def other(self, destination):
+        return Run(destination)
 
     def write(self, run, plan):
         promote.apply_plan(DESTINATION, plan, run.receipt(), run.save)
 
     @pytest.fixture
-    def killed(self, clusters, run, other):
+    def killed(self, destination, run, other):
         """The other run was killed when it had saved its receipt, and then this one has created the topic. -> their plan."""
-        _source, destination = clusters
-        plan = self.plan()
+        plan = plan_of("new")
         with destination.killed_after(1):
             self.write(other, plan)
         self.write(run, plan)
         return plan
 
-    def test_only_the_run_that_has_created_it_deletes_it(self, clusters, run, other):
-        _source, destination = clusters
-        plan = self.plan()  # both have planned before either writes
+    def test_only_the_run_that_has_created_it_deletes_it(self, destination, run, other):
+        plan = plan_of("new")  # both have planned before either writes
         self.write(run, plan)
         self.write(other, plan)
         assert run.receipt().topics["new"].topic_id == "id-1"
@@ -589,24 +576,22 @@ class TestAnotherRunCreatesTheTopicToo:
         assert Note(NoteKind.TOPIC_STAYS, said) in undone.notes
 
     @pytest.mark.usefixtures("killed")
-    def test_what_is_changed_of_it_later_goes_back(self, clusters, other):
-        source, destination = clusters
+    def test_what_is_changed_of_it_later_goes_back(self, source, destination, other):
         source.topics["new"] = (3, {"retention.ms": "8"}, None)
         other.promote()
         assert destination.topics["new"] == (3, {"retention.ms": "8"}, "id-1")
         other.roll_back()
         assert destination.topics["new"] == (3, {"retention.ms": "5"}, "id-1")
 
-    def test_one_with_other_settings_is_refused_and_not_claimed(self, clusters, run):
-        _source, destination = clusters
-        plan = self.plan()
+    def test_one_with_other_settings_is_refused_and_not_claimed(self, destination, run):
+        plan = plan_of("new")
         destination.create({"new": NewTopic(2, 1, {"retention.ms": "6"})})
         with pytest.raises(Refused, match="topic new: somebody else has created the topic at the same moment"):
             self.write(run, plan)
         assert "new" not in run.receipt().topics
 
 
-def test_the_receipt_of_another_cluster_is_refused(clusters):
+def test_the_receipt_of_another_cluster_is_refused(source):
     with pytest.raises(Refused, match="the receipt was made for another cluster: this one has the id D, not X"):
         promote.promotion_receipt(DESTINATION, topic_receipt.PromotionReceipt("X"))
 
@@ -620,8 +605,7 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
     GROUP = "streamshift-copy-0123456789abcdef-progress-0"
 
     @pytest.fixture
-    def copied(self, clusters, monkeypatch):
-        source, destination = clusters
+    def copied(self, source, destination, monkeypatch):
         source.topics["old"] = (1, {"retention.ms": "6", "cleanup.policy": "compact"}, None)
         destination.topics["old"] = (1, {**HELD, "segment.ms": "7"}, "id-0")
         readers = {"old": (self.GROUP,)}
@@ -633,10 +617,9 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         monkeypatch.setattr(survey, "readers_of", readers_of)
         return destination, readers
 
-    def test_they_stay_until_its_progress_is_gone(self, copied):
+    def test_they_stay_until_its_progress_is_gone(self, run, copied):
         destination, readers = copied
-        run = Run(destination)
-        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), OPTIONS)
+        planned = decided("old")
         (note,) = (note for note in planned.notes if note.kind is NoteKind.SETTING_LEFT_ALONE)
         assert note.text == (
             f"old: cleanup.policy, retention.ms are left alone, because the backlog copy whose progress is in {self.GROUP} "
@@ -649,50 +632,33 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         run.promote()
         assert destination.topics["old"][1] == {"retention.ms": "6", "cleanup.policy": "compact"}
 
-    def test_a_copy_that_has_begun_since_a_plan_was_made_stops_it(self, copied):
+    def test_a_copy_that_has_begun_since_a_plan_was_made_stops_it(self, run, copied):
         destination, readers = copied
-        run, noted = Run(destination), dict(readers)
+        noted = dict(readers)
         readers.clear()
-        plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), OPTIONS).plan
+        plan = plan_of("old")
         readers |= noted
         with pytest.raises(Refused, match=f"topic old: .*: cleanup.policy, retention.ms must stay, .*{self.GROUP}"):
             run.apply(plan)
         assert run.text is None and destination.topics["old"][1] == {**HELD, "segment.ms": "7"}
 
-    def test_a_rollback_restores_them_later(self, copied):
+    def test_a_rollback_restores_them_later(self, source, run, copied):
         destination, readers = copied
-        source_s = {"retention.ms": "-1", "cleanup.policy": "delete"}
-        run, noted = Run(destination), dict(readers)
+        noted, first = dict(readers), {"retention.ms": "9", "cleanup.policy": "compact"}
         readers.clear()
-        destination.topics["old"] = (1, {"retention.ms": "9", "cleanup.policy": "compact"}, "id-0")
-        run.text = topic_receipt.to_json(
-            topic_receipt.PromotionReceipt(
-                "D",
-                {
-                    "old": topic_receipt.TopicReceipt(
-                        "old",
-                        topic_id="id-0",
-                        settings={
-                            name: topic_receipt.Setting(before, source_s[name])
-                            for name, before in destination.topics["old"][1].items()
-                        },
-                    )
-                },
-            )
-        )
-        destination.topics["old"] = (1, source_s, "id-0")
+        source.topics["old"], destination.topics["old"] = (1, HELD, None), (1, first, "id-0")
+        run.promote()
         readers |= noted
         run.roll_back()
-        assert destination.topics["old"][1] == source_s
+        assert destination.topics["old"][1] == HELD
         readers.clear()
         run.roll_back()
-        assert destination.topics["old"][1] == {"retention.ms": "9", "cleanup.policy": "compact"}
-        assert not run.receipt().topics
+        assert destination.topics["old"][1] == first and "old" not in run.receipt().topics
 
     @pytest.mark.parametrize("before", ["1", "-1"])
-    def test_a_rollback_restores_later_what_the_copy_has_suspended_since_the_promotion(self, copied, before):
+    def test_a_rollback_restores_later_what_the_copy_has_suspended_since_the_promotion(self, run, copied, before):
         destination, readers = copied
-        run, noted, first = Run(destination), dict(readers), {"retention.ms": before, "cleanup.policy": "compact"}
+        noted, first = dict(readers), {"retention.ms": before, "cleanup.policy": "compact"}
         readers.clear()
         destination.topics["old"] = (1, first, "id-0")
         run.promote()
@@ -712,28 +678,26 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         run.roll_back()
         assert destination.topics["old"][1] == first
 
-    def test_once_it_has_given_them_back_its_progress_holds_nothing_up(self, copied):
+    def test_once_it_has_given_them_back_its_progress_holds_nothing_up(self, run, copied):
         """With restore_retention, its progress group stays for offsets.retention.minutes."""
         destination, _readers = copied
         destination.topics["old"] = (1, {"cleanup.policy": "delete", "retention.ms": "9"}, "id-0")
-        run = Run(destination)
         run.promote()
         assert destination.topics["old"][1] == {"retention.ms": "6", "cleanup.policy": "compact"}
         run.roll_back()
         assert destination.topics["old"][1] == {"retention.ms": "9", "cleanup.policy": "delete"}
 
     @pytest.mark.parametrize("default", ["delete", "compact"])
-    def test_a_reset_is_held_up_only_where_the_default_is_another_value(self, clusters, copied, monkeypatch, default):
+    def test_a_reset_is_held_up_only_where_the_default_is_another_value(
+        self, source, run, copied, monkeypatch, default
+    ):
         destination, _readers = copied
-        clusters[0].topics["old"] = (1, {"retention.ms": "-1"}, None)
+        source.topics["old"] = (1, {"retention.ms": "-1"}, None)
         monkeypatch.setattr(
             promote.copied,
             "topic_defaults",
             lambda _connection, names, _settings: {name: {"cleanup.policy": default} for name in names},
         )
-        run = Run(destination)
         run.promote()
-        is_held = default == "compact"
-        assert destination.topics["old"][1] == {"retention.ms": "-1"} | (
-            {"cleanup.policy": "delete"} if is_held else {}
-        )
+        held = {"cleanup.policy": "delete"} if default == "compact" else {}
+        assert destination.topics["old"][1] == {"retention.ms": "-1"} | held
