@@ -152,52 +152,48 @@ def standing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "committed, written, joined, is_past, is_ahead, is_unsure",
+    "committed, written, joined, said, needed, needed_once_restored",
     [
-        (140, "set", True, True, False, False),
-        (41_877, "set", True, True, False, False),  # producers have written there since
-        (139, "set", True, False, False, False),
-        (99, "set", True, False, True, False),
-        (None, "set", True, False, True, True),  # expired, perhaps after it had consumed everything
+        (140, "set", True, "past set", None, None),
+        (41_877, "set", True, "past set", None, None),  # producers have written there since
+        (139, "set", True, "set", 139, None),
+        (120, "set", True, "set", 120, None),
+        (100, "set", True, "set", 100, None),
+        (99, "set", True, "ahead", 100, 100),
+        (None, "set", True, "ahead unsure", None, None),  # expired: the commit step says so, and on_rewind decides
         # A script has once committed this on an empty topic, and the group is still to be set.
-        (41_877, None, True, False, False, True),
-        (140, "another partition", True, True, False, False),  # the group had its offset on this one before
-        (139, "another partition", True, False, False, False),
-        (41_877, "another group", False, False, True, False),
-        (41_877, "another group", True, False, False, True),  # it had its offset before, and has consumed, perhaps
-        (41_877, "rolled back", True, False, True, False),
-        (41_877, "set", False, False, False, True),
+        (41_877, None, True, "unsure", 100, None),
+        (120, None, True, "", 120, None),
+        (100, None, True, "set", 100, None),
+        (None, None, True, "ahead", 100, 100),
+        (140, "another partition", True, "past set", None, None),  # the group had its offset on this one before
+        (139, "another partition", True, "set", 139, None),
+        (41_877, "another group", False, "ahead", 100, 100),
+        (41_877, "another group", True, "unsure", 100, None),  # it had its offset before, and has consumed, perhaps
+        (41_877, "rolled back", True, "ahead", 100, 100),
+        (None, "rolled back", True, "ahead", 100, 100),
+        (41_877, "set", False, "set unsure", 100, None),
     ],
 )
-def test_who_has_consumed_what_was_copied(standing, committed, written, joined, is_past, is_ahead, is_unsure):
-    found, _are_set = standing(committed, written, joined)
-    assert (found.past, found.ahead) == ({"new"} if is_past else set(), {"new"} if is_ahead else set())
-    assert found.unsure == (ENTRIES if is_unsure else [])
-    notes = entries.unsure_notes(found.unsure)
-    assert ["stay suspended" in note.text and "billing (new-0)" in note.text for note in notes] == [True] * is_unsure
+def test_who_has_consumed_what_was_copied(standing, committed, written, joined, said, needed, needed_once_restored):
+    """needed_once_restored: when retention may take it, because every group was past it, or because the user wanted it."""
+    found, are_set = standing(committed, written, joined)
+    told = {"past": found.past == {"new"}, "ahead": found.ahead == {"new"}, "unsure": found.unsure == ENTRIES}
+    assert {word for word, is_so in {**told, "set": are_set}.items() if is_so} == set(said.split())
+    assert found.needed == ({} if needed is None else {THERE: needed})
+    notes = [note.text for note in entries.unsure_notes(found.unsure)]
+    assert ["stay suspended" in text and "billing (new-0)" in text for text in notes] == [True] * len(found.unsure)
+    restored = dataclasses.replace(COPIED, topics=(BacklogTopic("new", "orders", restored=True),))
+    found, _are_set = standing(committed, written, joined, restored)
+    assert found.needed == ({} if needed_once_restored is None else {THERE: needed_once_restored})
+    # An expired commit does not suspend settings again.
+    assert (found.past == {"new"}, found.ahead == {"new"}) == (told["past"], needed_once_restored is not None)
 
 
 def test_a_group_that_is_planned_at_the_end_needs_nothing_of_it(standing):
     at_end = copy_entries(COPIED, [group("billing", 60)], "ignore")
     standing(None, None)
     assert entries.standing_of_groups(COPIED, at_end, CLUSTER, None).past == {"new"}
-
-
-@pytest.mark.parametrize(
-    "committed, written, are_set",
-    [
-        (100, None, True),
-        (100, "set", True),
-        (120, "set", True),
-        (None, "set", False),
-        (120, None, False),
-        (41_877, None, False),
-        (None, "rolled back", False),
-        (41_877, "another group", False),
-    ],
-)
-def test_whether_groups_are_still_to_be_set(standing, committed, written, are_set):
-    assert standing(committed, written)[1] is are_set
 
 
 @pytest.mark.parametrize("created", [None, NewTopic(1, 2, {})])
@@ -216,34 +212,6 @@ def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, r
         compressing = dataclasses.replace(CLUSTER, client_config={"compression.type": codec})
         with pytest.raises(BrokerError) if refuses else contextlib.nullcontext():
             preconditions.check_room(planned, CLUSTER, compressing, BOUNDS)
-
-
-@pytest.mark.parametrize(
-    "committed, written, joined, kept, restored",
-    [
-        (99, "set", True, 100, 100),
-        (None, "rolled back", True, 100, 100),
-        (None, None, True, 100, 100),
-        (None, "set", True, None, None),  # expired: the commit step says so, and on_rewind decides
-        (139, "set", True, 139, None),
-        (140, "set", True, None, None),
-        (41_877, "set", False, 100, None),
-        (41_877, "rolled back", True, 100, 100),
-    ],
-)
-def test_what_a_group_still_needs(standing, committed, written, joined, kept, restored):
-    """restored: once retention may take what was copied, because every group was past it, or because the user wanted it."""
-    for is_restored, first in (False, kept), (True, restored):
-        topics = (BacklogTopic("new", "orders", restored=is_restored),)
-        found, _are_set = standing(committed, written, joined, dataclasses.replace(COPIED, topics=topics))
-        assert found.needed == ({} if first is None else {THERE: first})
-
-
-@pytest.mark.parametrize("written, is_ahead", [("set", False), ("rolled back", True), (None, True)])
-def test_an_expired_commit_does_not_suspend_settings_again(standing, written, is_ahead):
-    topics = (BacklogTopic("new", "orders", restored=True),)
-    found, _are_set = standing(None, written, known=dataclasses.replace(COPIED, topics=topics))
-    assert (found.past, found.ahead) == (set(), {"new"} if is_ahead else set())
 
 
 @pytest.mark.parametrize(
