@@ -210,32 +210,40 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
 
     fenced: nobody copies any more, and no transaction of the copy is open; else records in open transactions are not looked at.
     """
+    for partition, what in _other_records(backlog, names, destination, fenced):
+        raise Refused(
+            f"it is not sure that only this copy has written to the topic: {what}",
+            cluster=str(destination),
+            remedy=_keep(),
+            **partition._asdict(),
+            kind=FailureKind.PROGRESS_LOST,
+        )
+
+
+def _other_records(
+    backlog: Backlog, names: t.Collection[str], destination: Connection, fenced: bool
+) -> t.Iterator[tuple[TopicPartition, str]]:
+    """The partitions that hold something else, or may, and what shows it. Records are read where the bounds show nothing."""
     bounds = _bounds(destination, names)
     copied = _copied(backlog, destination)
     for partition, log in bounds.items():
         wrote = copied.get(partition, RecordCount())
         if wrote is None:
             if log.log_start < log.high_watermark:
-                raise _written_by_others(
-                    destination, partition, "the progress of the copy is gone, and the log holds records"
-                )
+                yield partition, "the progress of the copy is gone, and the log holds records"
         elif log.log_start:
-            raise _written_by_others(destination, partition, f"the log begins at {log.log_start}: records were deleted")
+            yield partition, f"the log begins at {log.log_start}: records were deleted"
         elif fenced and log.end < log.high_watermark:
-            raise _written_by_others(destination, partition, f"a transaction is open from offset {log.end} on")
+            yield partition, f"a transaction is open from offset {log.end} on"
     counts = count_records(destination, {partition: (log.log_start, log.end) for partition, log in bounds.items()})
     for partition in bounds:
-        wrote = copied.get(partition, RecordCount()) or RecordCount()
+        wrote = copied.get(partition) or RecordCount()
         if counts[partition] != wrote:
-            raise _written_by_others(
-                destination,
-                partition,
-                f"this copy has written {_told(wrote)}, and the log holds {_told(counts[partition])}",
-            )
+            yield partition, f"this copy has written {_told(wrote)}, and the log holds {_told(counts[partition])}"
     after = _bounds(destination, names) if fenced else bounds  # transactions that time out move the bounds, too
     for partition in sorted(bounds.keys() | after.keys()):
         if after.get(partition) != bounds.get(partition):
-            raise _written_by_others(destination, partition, "the log has changed while it was read")
+            yield partition, "the log has changed while it was read"
 
 
 def _bounds(destination: Connection, names: t.Collection[str]) -> dict[TopicPartition, Bounds]:
@@ -261,13 +269,3 @@ def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, R
 
 def _told(count: RecordCount) -> str:
     return f"{count.records:,} records" + (f", the last one at offset {count.last}" if count.last is not None else "")
-
-
-def _written_by_others(destination: Connection, partition: TopicPartition, what: str) -> Refused:
-    return Refused(
-        f"it is not sure that only this copy has written to the topic: {what}",
-        cluster=str(destination),
-        remedy=_keep(),
-        **partition._asdict(),
-        kind=FailureKind.PROGRESS_LOST,
-    )

@@ -185,7 +185,7 @@ def _without_new(
     }
     if not new:
         return list(wanted), []
-    more = f" ({len(new) - 1:,} more new partitions)" if len(new) > 1 else ""
+    more = f" ({counted(len(new) - 1, 'more new partition')})" if len(new) > 1 else ""
     if not known.is_done and on_uncommitted is not OnUncommitted.IGNORE:
         raise Refused(
             f"the partition was added since the copy was planned{more}",

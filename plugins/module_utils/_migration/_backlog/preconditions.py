@@ -69,10 +69,7 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
     now = Traits(topic_ids=topics.topic_ids(destination, noted.topic_ids))
     for topic in backlog.topics:
         if topic.name in noted.topic_ids and topic.name not in now.topic_ids:
-            what = "that the copy has created does not exist any more"
-            if topic.created is None:
-                what = "existed when the copy was planned, but does not exist now"
-            raise _other_topic(destination, f"the topic {what}", topic=topic.name)
+            raise _other_topic(destination, "the topic does not exist any more", topic=topic.name)
         if how := noted.how_recreated(topic.name, now):
             what = f"the topic was deleted and created again since the copy was planned: {how}"
             raise _other_topic(destination, what, topic=topic.name)

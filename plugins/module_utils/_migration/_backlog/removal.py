@@ -72,9 +72,7 @@ def remove_copy(
     takeover.check_idle(backlog, destination, wait)
     _check_consumers(backlog, plan, destination, staying)
     others.check_groups(backlog, deleted, destination)
-    claimed: dict[TopicPartition, Run | None] = {}
-    if not predict:
-        claimed = _claimed(backlog, deleted, destination)
+    claimed = {} if predict else _claimed(backlog, deleted, destination)
     if deleted:
         say(f"looking whether others have written to {counted(len(deleted), 'topic')}")
         others.check_records(backlog, deleted, destination, fenced=not predict)

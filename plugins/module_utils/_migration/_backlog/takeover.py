@@ -28,6 +28,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import Commits
 from ..._model.option_names import option_name
 from ..._model.policies import OnLostProgress
+from ..._model.progress import counted
 from ..._model.records import TopicPartition
 from ..._records.claiming import Claimed, KnownProgress, Lost, claim
 from ..processes import started
@@ -155,7 +156,7 @@ def check_lost(
         return
     partition = min(lost)
     begin = next(each.begin for each in backlog.ranges if each.destination == partition)
-    more = f" ({len(lost) - 1:,} more partitions)" if len(lost) > 1 else ""
+    more = f" ({counted(len(lost) - 1, 'more partition')})" if len(lost) > 1 else ""
     raise Refused(
         f"the progress of the copy is gone, and the log has grown from {begin} to {lost[partition]} since it was planned{more}",
         cluster=str(destination),
@@ -192,7 +193,7 @@ def _check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[T
 def grown_since_rebuilt(destination: Connection, lost: t.Mapping[TopicPartition, int]) -> Refused:
     """The error for logs that have grown to these ends since what was copied to them was compared with the source."""
     partition = min(lost)
-    more = f" ({len(lost) - 1:,} more partitions)" if len(lost) > 1 else ""
+    more = f" ({counted(len(lost) - 1, 'more partition')})" if len(lost) > 1 else ""
     return Refused(
         f"the log has grown to {lost[partition]} while what was copied was compared with the source{more}",
         cluster=str(destination),

@@ -85,7 +85,7 @@ class TestATopicThatHasGotPartitions:
         assert [draft.source_partition for draft in wanted] == [ORDERS]
         assert note.kind == "source_grown"
         assert note.text.startswith(
-            "orders-1 was added at the source since the copy was planned (1 more new partitions)"
+            "orders-1 was added at the source since the copy was planned (1 more new partition)"
         )
 
     @pytest.mark.parametrize("on_uncommitted", [OnUncommitted.START, OnUncommitted.END])
