@@ -39,10 +39,10 @@ HERE = host_name(socket.gethostname())
 
 @pytest.fixture
 def take(monkeypatch):
-    asked = []
+    """Claims a copy of which this progress is kept; take.asked: the partitions whose bounds it has asked for."""
 
     def bounds(_connection, partitions):
-        asked.extend(partitions)
+        take.asked.extend(partitions)
         return dict.fromkeys(partitions, Bounds(0, 7, 7))
 
     def take(kept, backlog=FRESH, **options):
@@ -56,14 +56,14 @@ def take(monkeypatch):
 
     monkeypatch.setattr(takeover.positions, "partition_bounds", bounds)
     monkeypatch.setattr(takeover.others, "check_copies", lambda *_args: None)
-    return take, asked
+    take.asked = []
+    return take
 
 
 def test_topics_that_were_just_made_are_empty_and_not_asked_about(take):
     """Brokers that are still making their logs answer NOT_LEADER_OR_FOLLOWER, for a minute where there are thousands."""
-    take, asked = take
     taken = take({}, made={"made-to"}, append=True)
-    assert asked == [THERE.destination]
+    assert take.asked == [THERE.destination]
     assert [each.begin for each in taken.ranges] == [3, 7]
 
 
@@ -76,23 +76,21 @@ def test_where_it_begins_is_saved_before_it_is_claimed_and_holds_when_it_claims_
         # Another run that began at the same moment has fenced it meanwhile, so that it has claimed one of them.
         return decide({MADE.destination: first.progress[MADE.destination], THERE.destination: None})
 
-    take[0]({}, append=True)
+    take({}, append=True)
     monkeypatch.setattr(takeover, "claim", claim)
     taken = takeover.take_over(FRESH, NOWHERE, RUN, append=True, save=saved.append)
     assert saved == [taken] and [each.begin for each in taken.ranges] == [7, 7]
 
 
 def test_others_are_and_what_has_grown_without_progress_is_lost(take):
-    take, asked = take
     taken = take({}, BACKLOG)
-    assert sorted(asked) == [MADE.destination, THERE.destination]
+    assert sorted(take.asked) == [MADE.destination, THERE.destination]
     assert taken.ends == {MADE.destination: 7, THERE.destination: 7}
 
 
 @pytest.mark.parametrize("log", [Bounds(0, 3, 7), Bounds(0, 9, 9)], ids=["open from before the plan", "ended since"])
 def test_what_others_write_before_any_run_claims_the_copy_is_no_progress_that_is_lost(take, monkeypatch, log):
     """A run was killed after it had planned: in an appended topic, a transaction was open, or somebody goes on writing."""
-    take, _asked = take
     monkeypatch.setattr(takeover.positions, "partition_bounds", lambda _cluster, asked: dict.fromkeys(asked, log))
     monkeypatch.setattr(
         takeover, "read_progress", lambda *_args, **_options: dict.fromkeys([MADE.destination, THERE.destination])
@@ -103,7 +101,6 @@ def test_what_others_write_before_any_run_claims_the_copy_is_no_progress_that_is
 
 
 def test_producers_that_were_moved_too_early_keep_their_records(take):
-    take, _asked = take
     with pytest.raises(Refused) as refused:
         take({})
     assert "keep these records if nobody else has them: give the copy up" in str(refused.value)
@@ -112,15 +109,13 @@ def test_producers_that_were_moved_too_early_keep_their_records(take):
 
 def test_nothing_is_copied_after_what_came_to_an_empty_topic_since_it_was_planned(take):
     """Every group would skip that: their first record comes after it."""
-    take, _asked = take
     with pytest.raises(Refused, match="there-to.*was empty when the copy was planned.*every group would skip"):
         take({}, made={"made-to"})
 
 
 def test_progress_is_held_against_the_log_also_of_a_topic_that_was_made_again(take):
-    take, asked = take
     take({MADE.destination: Progress(9, next=7, end=9)}, made={"made-to", "there-to"})
-    assert asked == [MADE.destination]
+    assert take.asked == [MADE.destination]
 
 
 @pytest.mark.parametrize("log_start", [0, MADE.start])
@@ -182,11 +177,11 @@ class TestAnotherCopyAgainstIt:
         return refused
 
     def test_it_takes_back_what_it_has_claimed(self, take, refused):
-        take[0]({}, append=True)
+        take({}, append=True)
         assert refused(RUN, RUN) == (all_groups(BACKLOG), [True, False])
 
     def test_but_not_what_another_run_of_it_has_claimed_since(self, take, refused):
-        take[0]({}, append=True)
+        take({}, append=True)
         assert refused(RUN, RUN._replace(id="newer")) == ([], [True])
 
 
@@ -205,17 +200,16 @@ def test_when_a_process_started():
 
 @pytest.fixture
 def check(monkeypatch):
+    """Looks for a run that has committed these positions, one look after the other; -> how long it waits between them."""
+
     def ask(run, *positions):
-        texts = [progress_metadata(Progress(position, run=run, end=9), ())[0] for position in positions]
-        readings = [
-            {
-                name: GroupReading(
-                    name, True, "Empty", "classic", "", {MADE.destination: CommittedOffset(position, text)}
-                )
-            }
-            for name, position, text in zip(["streamshift-copy-1-progress-0"] * 2, positions, texts, strict=False)
+        commits = [
+            CommittedOffset(position, progress_metadata(Progress(position, run=run, end=9), ())[0])
+            for position in positions
         ]
-        monkeypatch.setattr(takeover.groups, "read_groups", lambda *_args, **_keywords: readings.pop(0))
+        (name,) = all_groups(BACKLOG)
+        looks = iter([{name: GroupReading(name, True, "Empty", "", "", {MADE.destination: each})} for each in commits])
+        monkeypatch.setattr(takeover.groups, "read_groups", lambda *_args, **_keywords: next(looks))
         slept = []
         monkeypatch.setattr(takeover.time, "sleep", slept.append)
         takeover.check_idle(BACKLOG, NOWHERE, 3.0)
@@ -224,30 +218,26 @@ def check(monkeypatch):
     return ask
 
 
-def test_on_this_machine_by_its_process(check):
-    parent = os.getppid()
-    with pytest.raises(Locked, match=f"a run of this copy is under way: process {parent} on host {HERE}"):
-        check(Run("r", HERE, parent, int(time.time())), 5)
+SELF, UNSEEN = os.getpid(), 2**22 + 1
 
 
-def test_this_process_does_not_wait_for_itself(check):
-    """It has tried to give the copy up before, and claimed it."""
-    check(Run("r", HERE, os.getpid(), int(time.time())), 5, 5)
-    assert check(Run("r", HERE, 2**22 + 1, int(time.time())), 5, 5) == [3.0]
-
-
-def test_a_process_that_cannot_be_seen_from_here_is_known_by_what_it_commits(check):
-    """As in another container of this name, without /proc, or of another user where that is hidden."""
-    with pytest.raises(Locked, match=f"a run of this copy is under way: process {2**22 + 1}"):
-        check(Run("r", HERE, 2**22 + 1, int(time.time())), 5, 6)
-
-
-def test_another_process_with_its_number_is_not_taken_for_it(check):
-    assert check(Run("r", HERE, os.getpid(), int(started(os.getpid())) - 60), 5, 5) == [3.0]
-
-
-def test_on_another_machine_by_what_it_commits(check):
-    run = Run("r", "elsewhere", os.getpid(), int(time.time()))
-    with pytest.raises(Locked, match=f"process {os.getpid()} on host elsewhere"):
-        check(run, 5, 6)
-    assert check(run, 5, 5) == [3.0]
+@pytest.mark.parametrize(
+    ("host", "process", "seconds_ago", "moves", "is_under_way"),
+    [
+        pytest.param(HERE, os.getppid(), 0, False, True, id="on this machine, by its process"),
+        pytest.param(HERE, SELF, 0, False, False, id="this process, which has claimed it to give it up"),
+        pytest.param(HERE, SELF, 10**9, False, False, id="another process with its number"),
+        # As in another container of this name, without /proc, or of another user where that is hidden.
+        pytest.param(HERE, UNSEEN, 0, True, True, id="a process that is not seen, by what it commits"),
+        pytest.param(HERE, UNSEEN, 0, False, False, id="a process that has ended"),
+        pytest.param("elsewhere", SELF, 0, True, True, id="on another machine, by what it commits"),
+        pytest.param("elsewhere", SELF, 0, False, False, id="on another machine, and ended"),
+    ],
+)
+def test_a_run_that_is_under_way(check, host, process, seconds_ago, moves, is_under_way):
+    run = Run("r", host, process, int(time.time()) - seconds_ago)
+    if is_under_way:
+        with pytest.raises(Locked, match=f"a run of this copy is under way: process {process} on host {host}"):
+            check(run, 5, 6 if moves else 5)
+    else:
+        assert check(run, 5, 5) == [3.0]
