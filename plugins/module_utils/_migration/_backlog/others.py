@@ -119,32 +119,31 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
     for name, reading in readings:
         partition = min((each for each in reading.offsets if each.topic in names), default=None)
         if partition is not None:
-            raise Refused(
-                f"the topic was made by this copy, and a group has committed offset {reading.offsets[partition].offset} of it",
-                cluster=str(destination),
-                group=name,
-                remedy=f"roll back what was committed, or delete the group's offsets; or {_keep()}",
-                **partition._asdict(),
-                kind=FailureKind.COPY_IN_USE,
-            )
+            what = f"a group has committed offset {reading.offsets[partition].offset} of it"
+            remedy = "roll back what was committed, or delete the group's offsets"
+            raise _is_used(destination, what, remedy, group=name, **partition._asdict())
     occupied = [name for name, reading in readings if reading.has_members]
     unknown = []
     for name, subscribed in sorted(groups.subscriptions(destination, occupied).items()):
         if subscribed is None:
             unknown.append(name)
         elif topic := min(subscribed & set(names), default=None):
-            raise Refused(
-                "the topic was made by this copy, and a member of the group is subscribed to it",
-                cluster=str(destination),
-                group=name,
-                topic=topic,
-                remedy=f"stop the members of the group; or {_keep()}",
-                kind=FailureKind.COPY_IN_USE,
-            )
+            what = "a member of the group is subscribed to it"
+            raise _is_used(destination, what, "stop the members of the group", group=name, topic=topic)
     if not unknown:
         return []
     text = f"Nobody can tell whether members of these groups read the deleted topics: {first_names(unknown)}."
     return [Note(NoteKind.MEMBERS_UNKNOWN, text)]
+
+
+def _is_used(destination: Connection, what: str, remedy: str, **place: t.Any) -> Refused:
+    return Refused(
+        f"the topic was made by this copy, and {what}",
+        cluster=str(destination),
+        remedy=f"{remedy}; or {_keep()}",
+        kind=FailureKind.COPY_IN_USE,
+        **place,
+    )
 
 
 def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Connection) -> None:
@@ -177,14 +176,20 @@ def has_to_consume(
     destination: Connection, group: str, partition: TopicPartition, committed: int, instead: str
 ) -> Refused:
     """The error for a group that has yet to consume what was copied. instead: what else can be done."""
+    what = f"the group has committed offset {committed}, and has yet to consume records that were copied"
+    remedy = f"let the group consume them, or roll it back; {instead}"
+    return needs_settings(destination, what, remedy, group=group, **partition._asdict())
+
+
+def needs_settings(destination: Connection, what: str, remedy: str, **place: t.Any) -> Refused:
+    """The error for a topic whose settings must stay suspended for whoever this is about."""
     return Refused(
-        f"the group has committed offset {committed}, and has yet to consume records that were copied",
+        what,
         cluster=str(destination),
-        group=group,
         why="the settings of the topic would be restored, and with its retention, brokers may delete these records",
-        remedy=f"let the group consume them, or roll it back; {instead}",
-        **partition._asdict(),
+        remedy=remedy,
         kind=FailureKind.COPY_IN_USE,
+        **place,
     )
 
 

@@ -183,15 +183,9 @@ def _check_consumers(
         return
     shared = others.other_copies(backlog, destination)
     for name in sorted(suspended.keys() & shared.keys()):
-        raise Refused(
-            "another copy has written to the topic, and its groups may have yet to consume",
-            cluster=str(destination),
-            group=shared[name],
-            topic=name,
-            why="the settings of the topic would be restored, and with its retention, brokers may delete these records",
-            remedy="run that copy again when its groups have consumed, or give it up first",
-            kind=FailureKind.COPY_IN_USE,
-        )
+        what = "another copy has written to the topic, and its groups may have yet to consume"
+        remedy = "run that copy again when its groups have consumed, or give it up first"
+        raise others.needs_settings(destination, what, remedy, group=shared[name], topic=name)
     if plan is None or not backlog.is_done:  # the copy may have been finished from another directory
         others.check_waiting(backlog, suspended, destination)
         return

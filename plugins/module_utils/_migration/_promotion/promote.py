@@ -32,7 +32,6 @@ from . import access, copied, lockout, settings, survey, topic_decisions, trial
 from .survey import TopicState
 
 Save = t.Callable[[PromotionReceipt], None]
-_AGAIN = "plan the promotion again, and review what has changed"
 
 
 def plan_promotion(
@@ -86,7 +85,7 @@ def check_expected(
     ]
     _check_empty(destination, left)
     for topic, needed in copied.needed_by_copies(destination, left, states).items():
-        raise _changed(destination, topic, f"{', '.join(needed.settings)} must stay, because {needed.why}")
+        raise _topic_changed(destination, topic, f"{', '.join(needed.settings)} must stay, because {needed.why}")
     acls_now = list_acls(destination) if plan.acls else frozenset()
     acls = [
         change
@@ -106,13 +105,8 @@ def _check_access(destination: Connection, plan: TopicPlan, acls_now: frozenset[
     is_open = bool(added or removed) and survey.may_be_open(destination, acls_now)
     lockout.check_first_acls(added, acls_now, is_open, on_lockout, str(destination))
     if only := lockout.only_acls(removed, acls_now.difference(removed).union(added), is_open):
-        raise Refused(
-            f"ACLs would be removed that others stood beside when the promotion was planned: {acls_text(only)}",
-            cluster=str(destination),
-            why=lockout.OPEN,
-            remedy=_AGAIN,
-            kind=FailureKind.DESTINATION_CHANGED,
-        )
+        what = f"ACLs would be removed that others stood beside when the promotion was planned: {acls_text(only)}"
+        raise _changed(destination, what, why=lockout.OPEN)
 
 
 def _check_covered(destination: Connection, plan: TopicPlan) -> None:
@@ -120,20 +114,15 @@ def _check_covered(destination: Connection, plan: TopicPlan) -> None:
     removed = [each.acl for each in plan.acls if each.action == REMOVE and each.only_selected]
     others = set(topics.list_topics(destination)) - {change.topic for change in plan.topics} if removed else ()
     if wider := sorted(acl for acl in removed if access.covers(acl, others)):
-        raise Refused(
-            f"ACLs would be removed that also cover a topic which the promotion was not planned with: {acls_text(wider)}",
-            cluster=str(destination),
-            why="the topic was created since then, or this user could not see it",
-            remedy=_AGAIN,
-            kind=FailureKind.DESTINATION_CHANGED,
-        )
+        what = f"ACLs would be removed that also cover a topic which the promotion was not planned with: {acls_text(wider)}"
+        raise _changed(destination, what, why="the topic was created since then, or this user could not see it")
 
 
 def _check_empty(destination: Connection, changes: t.Iterable[TopicChange]) -> None:
     """Raise Refused where a topic has got records that was to grow because it had none."""
     counts = {each.topic: each.before or 0 for each in changes if each.grows and each.only_if_empty}
     if filled := sorted(counts.keys() - survey.empty_topics(destination, counts)):
-        raise _changed(destination, filled[0], "it was empty, and holds records")
+        raise _topic_changed(destination, filled[0], "it was empty, and holds records")
 
 
 def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> PromotionReceipt:
@@ -154,18 +143,14 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
 
     others = topic_making.make_topics(destination, trial.to_create(plan), note)
     if others:
-        raise Refused(
-            "somebody else has created the topic at the same moment, with other partitions or settings",
-            cluster=str(destination),
-            topic=others[0],
-            remedy=_AGAIN,
-            kind=FailureKind.DESTINATION_CHANGED,
-        )
+        what = "somebody else has created the topic at the same moment, with other partitions or settings"
+        raise _changed(destination, what, topic=others[0])
     add_partitions(destination, trial.to_grow(plan))
     alter_topic_configs(destination, trial.to_set(plan.topics))
     create_acls(destination, plan.acls_that(ADD))
     delete_acls(destination, plan.acls_that(REMOVE))
-    ended = _ended(plan, made)
+    written = {(change.topic, name) for change in plan.topics for name in change.settings}
+    ended = _settled(made, lambda topic, name, _each: (topic, name) in written)
     if ended != made:
         save(ended)
     return ended
@@ -280,12 +265,6 @@ def _setting(change: SettingChange, known: Setting | None) -> Setting:
     return _setting(change, None) if is_replaced else known._replace(written=change.after)
 
 
-def _ended(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
-    """The receipt once all that the plan changes is written."""
-    written = {(change.topic, name) for change in plan.topics for name in change.settings}
-    return _settled(receipt, lambda topic, name, _each: (topic, name) in written)
-
-
 def _with_ids(receipt: PromotionReceipt, creation: Creation) -> PromotionReceipt:
     """The receipt with the ids of the topics that were made, and without those that somebody else has made."""
     noted = {
@@ -304,25 +283,29 @@ def _left(
         return change if state is None else dataclasses.replace(change, before=state.partitions, after=state.partitions)
     if state is None:
         if change.before is not None:
-            raise _changed(destination, change.topic, "it does not exist any more")
+            raise _topic_changed(destination, change.topic, "it does not exist any more")
         return change
     if change.before is None:
         if change.after is None:
             return dataclasses.replace(change, before=state.partitions, after=state.partitions, settings={})
         if known is None or not known.created or not _is_ours(change, known, state):
-            raise _changed(destination, change.topic, "somebody else has created it since then")
+            raise _topic_changed(destination, change.topic, "somebody else has created it since then")
         return dataclasses.replace(change, before=change.after, settings={}, topic_id=state.topic_id)
     if change.topic_id is not None and state.topic_id != change.topic_id:
-        raise _changed(destination, change.topic, "it was deleted and created again")
+        raise _topic_changed(destination, change.topic, "it was deleted and created again")
     if state.partitions not in (change.before, change.after):
-        raise _changed(destination, change.topic, f"it has {state.partitions} partitions, and had {change.before}")
+        raise _topic_changed(
+            destination, change.topic, f"it has {state.partitions} partitions, and had {change.before}"
+        )
     left = {}
     for name, setting in change.settings.items():
         now = state.configs.own.get(name)
         if is_same_value(now, setting.after):
             continue
         if not is_same_value(now, setting.before):
-            raise _changed(destination, change.topic, f"its {name} is {_shown(now)}, and was {_shown(setting.before)}")
+            raise _topic_changed(
+                destination, change.topic, f"its {name} is {_shown(now)}, and was {_shown(setting.before)}"
+            )
         left[name] = setting
     return dataclasses.replace(change, before=state.partitions, settings=left)
 
@@ -334,13 +317,18 @@ def _is_ours(change: TopicChange, known: TopicReceipt, state: TopicState) -> boo
     return is_as_made(trial.new_topic(change), state.partitions, state.configs.own)
 
 
-def _changed(destination: Connection, topic: str, how: str) -> Refused:
+def _topic_changed(destination: Connection, topic: str, how: str) -> Refused:
+    what = f"the topic is not what it was when the promotion was planned: {how}"
+    return _changed(destination, what, topic=topic)
+
+
+def _changed(destination: Connection, what: str, **more: t.Any) -> Refused:
     return Refused(
-        f"the topic is not what it was when the promotion was planned: {how}",
+        what,
         cluster=str(destination),
-        topic=topic,
-        remedy=_AGAIN,
+        remedy="plan the promotion again, and review what has changed",
         kind=FailureKind.DESTINATION_CHANGED,
+        **more,
     )
 
 
