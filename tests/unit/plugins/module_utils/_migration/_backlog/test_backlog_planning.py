@@ -7,20 +7,17 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import planning
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
     SnapshotEntry,
     SnapshotGroup,
 )
+from tests.support.memory_brokers import ORDERS, SOURCE
 
-ORDERS = TopicPartition("orders", 0)
-CLUSTER = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 SNAPSHOT = Snapshot(
     "a", (SnapshotGroup("billing", "classic"),), (SnapshotEntry("billing", ORDERS, CommittedOffset(100, "")),)
 )
@@ -46,13 +43,13 @@ GROWN = {ORDERS: Bounds(0, 250, 250)}
 
 def test_the_remedy_is_no_second_copy_which_would_be_refused():
     with pytest.raises(Refused, match="orders-0 has grown by 50 offsets.*would never get it") as refused:
-        planning.growth(BEGUN, GROWN, CLUSTER, allowed=False)
+        planning.growth(BEGUN, GROWN, SOURCE, allowed=False)
     assert "give the copy up (state: absent" in str(refused.value) and "another directory" not in str(refused.value)
     assert "Then set live to go on without these records" in str(refused.value)
 
 
 def test_where_it_may_grow_it_goes_on_to_the_end_that_was_fixed():
-    (note,) = planning.growth(BEGUN, GROWN, CLUSTER, allowed=True)
+    (note,) = planning.growth(BEGUN, GROWN, SOURCE, allowed=True)
     assert "what came later is not copied" in note.text
 
 
@@ -69,8 +66,8 @@ class TestATopicThatHasGotPartitions:
 
         def grown(backlog, on_uncommitted, **names):
             options = planning.CopyOptions(on_uncommitted, live=True)
-            wanted = planning.entries_of(SNAPSHOT, Mapping(**names), CLUSTER)
-            return planning.check_known(backlog, SNAPSHOT, wanted, CLUSTER, CLUSTER, options)
+            wanted = planning.entries_of(SNAPSHOT, Mapping(**names), SOURCE)
+            return planning.check_known(backlog, SNAPSHOT, wanted, SOURCE, SOURCE, options)
 
         return grown
 
@@ -81,7 +78,7 @@ class TestATopicThatHasGotPartitions:
     def test_goes_on_without_them_and_names_them(self, grown, backlog, on_uncommitted):
         wanted, bounds, (note,) = grown(backlog, on_uncommitted)
         with pytest.raises(Refused, match="orders-0 has grown by 50 offsets.*, 3 partitions altogether"):
-            planning.growth(backlog, bounds, CLUSTER, allowed=False)
+            planning.growth(backlog, bounds, SOURCE, allowed=False)
         assert [draft.source_partition for draft in wanted] == [ORDERS]
         assert note.kind == "source_grown"
         assert note.text.startswith(

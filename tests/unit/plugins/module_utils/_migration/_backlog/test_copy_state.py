@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_state
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import background
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     BOUNDARIES,
     Progress,
@@ -22,8 +21,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import jobs
+from tests.support.memory_brokers import DESTINATION
 
-NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
 MINE, OTHER = Run("mine", "here", 1, 1), Run("other", "there", 2, 2)
 HOUR = 3600.0
 
@@ -42,7 +41,7 @@ class TestTold:
         def ask(minutes, size, bytes_per_second=None):
             monkeypatch.setattr(copy_state, "broker_number", lambda _connection, name: asked.append(name) or minutes)
             asked, said = [], []
-            seconds, notes = copy_state.seconds_kept(NOWHERE, size, bytes_per_second, said.append)
+            seconds, notes = copy_state.seconds_kept(DESTINATION, size, bytes_per_second, said.append)
             assert asked == ["offsets.retention.minutes"]
             return seconds, said, notes
 
@@ -121,7 +120,7 @@ def hours(monkeypatch, brokers):
         clock = Clock(times)
         fake = types.SimpleNamespace(Event=lambda: clock, Thread=threading.Thread)
         monkeypatch.setattr(background, "threading", fake)
-        with copy_state.renewed(BACKLOG, NOWHERE, 4 * HOUR, MINE):
+        with copy_state.renewed(BACKLOG, DESTINATION, 4 * HOUR, MINE):
             pass
         assert clock.over
         return clock.waited

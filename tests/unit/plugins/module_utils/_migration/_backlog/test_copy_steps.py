@@ -25,7 +25,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     BacklogTopic,
     Done,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -33,10 +32,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Lost
+from tests.support.memory_brokers import DESTINATION, SOURCE
 
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
-SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
-DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
 COPIED = Backlog(
     "streamshift-copy-1",
     "a",

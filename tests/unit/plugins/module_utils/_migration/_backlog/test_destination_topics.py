@@ -12,11 +12,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     suspended_settings,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from tests.support.memory_brokers import DESTINATION
 
-NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
 LIMIT = "message.timestamp.before.max.ms"
 PLANNED = BacklogTopic(
     "orders",
@@ -54,7 +53,7 @@ def prepare(monkeypatch):
             patch(module, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(effective, own)})
         patch(destination_topics, "alter_topic_configs", lambda *_args: None)
         return destination_topics.prepare(
-            NOWHERE, NOWHERE, [PLANNED], {"orders"}, [].append if saved is None else saved.append
+            DESTINATION, DESTINATION, [PLANNED], {"orders"}, [].append if saved is None else saved.append
         )
 
     return prepare
@@ -115,7 +114,7 @@ def plan(monkeypatch, suspended):
         monkeypatch.setattr(destination_topics.storage, "topic_layouts", lambda *_args: layouts)
         monkeypatch.setattr(topic_making.topic_changes, "try_creation", lambda *_args: trial)
         copied = {"orders"} if copies else set()
-        (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, {"orders": "orders"}, copied)
+        (topic,) = destination_topics.plan_topics(DESTINATION, DESTINATION, {"orders": "orders"}, copied)
         suspended.clear()
         suspended.update(topic.suspended)
         return topic.created

@@ -21,15 +21,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     BacklogTopic,
     Done,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from tests.support.memory_brokers import SOURCE
 
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
-CLUSTER = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 
 
 def group(name: str, offset: int | None) -> Draft:
@@ -86,19 +85,19 @@ def test_what_nobody_has_committed_is_left_alone(log_start, left, reason):
 )
 def test_a_range_begins_with_the_first_group(policy, start, boundaries):
     bounds = {HERE: Bounds(10, 60, 60)}
-    (found,) = open_ranges([group("billing", 30), group("new", None)], bounds, CLUSTER, policy)
+    (found,) = open_ranges([group("billing", 30), group("new", None)], bounds, SOURCE, policy)
     assert (found.start, found.end, found.boundaries) == (start, 60, boundaries)
 
 
 def test_what_has_expired_is_not_in_the_range():
-    (found,) = open_ranges([group("billing", 3)], {HERE: Bounds(10, 60, 60)}, CLUSTER, "ignore")
+    (found,) = open_ranges([group("billing", 3)], {HERE: Bounds(10, 60, 60)}, SOURCE, "ignore")
     assert (found.start, found.boundaries) == (10, (10,))
 
 
 @pytest.mark.parametrize("others, start, boundaries", [((), 60, ()), ((20, 30), 20, (20, 30))])
 def test_a_group_that_has_consumed_some_of_an_open_transaction_goes_on_after_the_copy(others, start, boundaries):
     groups, bounds = [group("flink", 75), *(group(f"at {at}", at) for at in others)], {HERE: Bounds(10, 60, 80)}
-    (found,) = open_ranges(groups, bounds, CLUSTER, "ignore")
+    (found,) = open_ranges(groups, bounds, SOURCE, "ignore")
     assert (found.start, found.end, found.boundaries) == (start, 60, boundaries)
     copied = dataclasses.replace(found, begin=100, done=Done(40, 9, 140 if others else None, 0, 0, {20: 100, 30: 110}))
     known = dataclasses.replace(DONE, ranges=(copied,))
@@ -112,7 +111,7 @@ def test_an_offset_after_the_end_of_the_log_is_refused():
     with pytest.raises(
         Refused, match="group flink.*: offset 81 is committed, and the log ends at 80: the topic was recreated"
     ):
-        open_ranges([group("flink", 81)], {HERE: Bounds(10, 60, 80)}, CLUSTER, "ignore")
+        open_ranges([group("flink", 81)], {HERE: Bounds(10, 60, 80)}, SOURCE, "ignore")
 
 
 def test_a_log_that_was_cut_off_before_a_committed_offset_is_not_copied_from_there(monkeypatch):
@@ -120,7 +119,7 @@ def test_a_log_that_was_cut_off_before_a_committed_offset_is_not_copied_from_the
     monkeypatch.setattr(positions, "epoch_ends", lambda _connection, asked: dict.fromkeys(asked, 30))
     read = group("billing", 50)._replace(committed=CommittedOffset(50, "", 5))
     with pytest.raises(Refused, match="cut the log off at 30, .*reset the group at the source: to offset 30 after"):
-        open_ranges([read], {HERE: Bounds(10, 60, 60)}, CLUSTER, "ignore")
+        open_ranges([read], {HERE: Bounds(10, 60, 60)}, SOURCE, "ignore")
 
 
 ENTRIES = copy_entries(DONE, [group("billing", 20)], "ignore")  # planned at 100; what was copied ends at 140
@@ -145,8 +144,8 @@ def standing(monkeypatch):
             "another group": [ReceiptEntry("shipping", THERE, None, target, target)],
         }
         receipt = written and Receipt("b", tuple(lines[written]))
-        found = entries.standing_of_groups(known, ENTRIES, CLUSTER, receipt)
-        return found, entries.are_set(COPIED, ENTRIES, CLUSTER, receipt)
+        found = entries.standing_of_groups(known, ENTRIES, SOURCE, receipt)
+        return found, entries.are_set(COPIED, ENTRIES, SOURCE, receipt)
 
     return standing
 
@@ -193,7 +192,7 @@ def test_who_has_consumed_what_was_copied(standing, committed, written, joined, 
 def test_a_group_that_is_planned_at_the_end_needs_nothing_of_it(standing):
     at_end = copy_entries(COPIED, [group("billing", 60)], "ignore")
     standing(None, None)
-    assert entries.standing_of_groups(COPIED, at_end, CLUSTER, None).past == {"new"}
+    assert entries.standing_of_groups(COPIED, at_end, SOURCE, None).past == {"new"}
 
 
 @pytest.mark.parametrize("created", [None, NewTopic(1, 2, {})])
@@ -207,11 +206,11 @@ def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, r
     topic = BacklogTopic("new", "orders", created)
     planned = dataclasses.replace(backlog(None), topics=(topic,))  # half of the log
     with pytest.raises(BrokerError, match="about 8 MB .*, and 7 MB are free") if refused else contextlib.nullcontext():
-        preconditions.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
+        preconditions.check_room(planned, SOURCE, SOURCE, BOUNDS)
     for codec, refuses in (("zstd", False), ("none", refused)):
-        compressing = dataclasses.replace(CLUSTER, client_config={"compression.type": codec})
+        compressing = dataclasses.replace(SOURCE, client_config={"compression.type": codec})
         with pytest.raises(BrokerError) if refuses else contextlib.nullcontext():
-            preconditions.check_room(planned, CLUSTER, compressing, BOUNDS)
+            preconditions.check_room(planned, SOURCE, compressing, BOUNDS)
 
 
 @pytest.mark.parametrize(
@@ -227,4 +226,4 @@ def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, r
 def test_copied_records_that_a_group_needs_must_be_there(monkeypatch, needed, log_start, refused):
     monkeypatch.setattr(positions, "partition_bounds", lambda *_: {THERE: Bounds(log_start, 140, 140)})
     with pytest.raises(Refused, match=refused) if refused else contextlib.nullcontext():
-        preconditions.check_done(DONE, CLUSTER, needed)
+        preconditions.check_done(DONE, SOURCE, needed)

@@ -6,12 +6,11 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import others
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from tests.support.memory_brokers import DESTINATION
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 0)
-DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination cluster")
 
 
 @pytest.fixture

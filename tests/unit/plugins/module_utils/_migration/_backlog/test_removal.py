@@ -20,7 +20,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     BacklogTopic,
     Suspended,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
     Run,
@@ -40,11 +39,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.whole_ranges import RecordCount
 from tests.support.identities import known_by_id
+from tests.support.memory_brokers import DESTINATION, ORDERS
 
-NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
-WHERE = TopicPartition("orders", 0)
 HELD = BacklogTopic("orders", "orders", None, {"retention.ms": Suspended("600000", "-1")}, topic_id="first")
-RANGE = BacklogRange(WHERE, 40, 60, WHERE, 100)
+RANGE = BacklogRange(ORDERS, 40, 60, ORDERS, 100)
 BACKLOG = Backlog("streamshift-copy-0123456789abcdef", "here", "there", "digest", (HELD,), (RANGE,))
 
 
@@ -57,7 +55,7 @@ class Cluster:
         self.offsets = {}  # by group
         self.members = {}  # of groups, the topics that theirs are subscribed to
         self.ids = {"orders": "first"}
-        self.sizes = {WHERE: 1}
+        self.sizes = {ORDERS: 1}
         self.back = {"orders": {"retention.ms": "600000"}}
         self.bounds = Bounds(0, 120, 120)
         self.holds(Progress(60, 20, next=120, end=60))
@@ -81,10 +79,10 @@ class Cluster:
     def holds(self, progress):
         """What the copy's progress group says; None for nothing."""
         (group,) = all_groups(BACKLOG)
-        commits = progress_commits([RANGE], {WHERE: progress}, 1)[0] if progress else ()
+        commits = progress_commits([RANGE], {ORDERS: progress}, 1)[0] if progress else ()
         self.offsets[group] = dict(commits)
 
-    def commits(self, group, offset, where=WHERE):
+    def commits(self, group, offset, where=ORDERS):
         self.offsets[group] = {where: CommittedOffset(offset, "")}
 
     def listed(self):
@@ -96,7 +94,7 @@ class Cluster:
         return {name: GroupReading(name, self.exist, states[name], "classic", "", each) for name, each in its.items()}
 
     def remove(self, backlog=BACKLOG, plan=None, remove_topics=False):
-        return removal.remove_copy(backlog, plan, NOWHERE, remove_topics, 0, False, silent)
+        return removal.remove_copy(backlog, plan, DESTINATION, remove_topics, 0, False, silent)
 
 
 @pytest.fixture
@@ -279,7 +277,7 @@ def test_progress_that_a_finished_copy_removes_counts_as_a_change_in_check_mode_
         copy_backlog.entries, "standing_of_groups", lambda *_: entries.CopiedTopics({"orders"}, set(), {}, [])
     )
     monkeypatch.setattr(copy_backlog.suspended_settings, "bring_settings", lambda *_: (BACKLOG, [], False))
-    _backlog, notes, changed = copy_backlog._settled(BACKLOG, [], NOWHERE, CopyOptions(), None, save)
+    _backlog, notes, changed = copy_backlog._settled(BACKLOG, [], DESTINATION, CopyOptions(), None, save)
     assert (notes, changed) == ([], is_left)
     assert cluster.done == [tuple(all_groups(BACKLOG)) if is_left else ()] * (save is not None)
 
@@ -292,8 +290,8 @@ class TestThePlanOfAnotherCopy:
         earlier = Earlier(BACKLOG, Plan(*ids, ()), None)
         for use_case in (
             lambda: cluster.remove(plan=earlier.plan),
-            lambda: copy_backlog.restore_settings(earlier, NOWHERE, None),
-            lambda: copy_backlog.copy_backlog(None, None, NOWHERE, None, None, earlier, None, silent),
+            lambda: copy_backlog.restore_settings(earlier, DESTINATION, None),
+            lambda: copy_backlog.copy_backlog(None, None, DESTINATION, None, None, earlier, None, silent),
         ):
             with pytest.raises(Refused, match="the plan is not the one of this copy"):
                 use_case()

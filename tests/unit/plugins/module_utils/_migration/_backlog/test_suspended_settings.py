@@ -16,7 +16,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     BacklogTopic,
     Suspended,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
@@ -25,9 +24,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from tests.support.memory_brokers import DESTINATION, SOURCE
 
-NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
-SOURCE = connection_from({"bootstrap_servers": "127.0.0.1:2"}, "source cluster")
 OTHER = "streamshift-copy-fedcba9876543210-progress-0"
 
 DEFAULTS = {
@@ -104,7 +102,7 @@ class TestAnotherCopyIntoTheTopic:
     @pytest.mark.parametrize("save", [[].append, None])
     def test_its_groups_keep_the_settings_of_the_first(self, cluster, save):
         cluster.offsets[OTHER] = "orders"
-        after, (note,), _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, save)
+        after, (note,), _changed = suspended_settings.bring_settings(BACKLOG, DESTINATION, {"orders", "bills"}, save)
         assert restored(after) == {"orders": False, "bills": True}
         assert cluster.own["orders"] == {"retention.ms": "-1"}
         assert note.kind is NoteKind.SETTINGS_SUSPENDED and OTHER in note.text
@@ -115,11 +113,13 @@ class TestAnotherCopyIntoTheTopic:
         cluster.offsets[OTHER] = "orders"
         listed = others.groups.list_groups
         monkeypatch.setattr(others.groups, "list_groups", lambda at, surely=True: listed(at) if surely else [])
-        after, _notes, _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
+        after, _notes, _changed = suspended_settings.bring_settings(
+            BACKLOG, DESTINATION, {"orders", "bills"}, [].append
+        )
         assert restored(after) == {"orders": False, "bills": True}
 
     def test_when_it_has_ended_they_come_back(self, cluster):
-        after, notes, _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
+        after, notes, _changed = suspended_settings.bring_settings(BACKLOG, DESTINATION, {"orders", "bills"}, [].append)
         assert restored(after) == {"orders": True, "bills": True} and notes == []
         assert cluster.own["orders"] == {"retention.ms": "600000"}
 
@@ -140,17 +140,17 @@ class TestHeldAgain:
         saved = []
         cluster.fails = True
         with pytest.raises(ZeroDivisionError):
-            suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
+            suspended_settings.bring_settings(self.RESTORED, DESTINATION, {"bills"}, saved.append)
         assert [restored(each) for each in saved] == [{"orders": False, "bills": True}]
         cluster.fails = False
-        held, (note,), changed = suspended_settings.bring_settings(saved[-1], NOWHERE, {"bills"}, saved.append)
+        held, (note,), changed = suspended_settings.bring_settings(saved[-1], DESTINATION, {"bills"}, saved.append)
         assert restored(held) == {"orders": False, "bills": True} and saved[-1] == held
         assert cluster.own == {"orders": {"retention.ms": "-1"}, "bills": {"retention.ms": "600000"}}
         assert (
             changed
             and "copied to the topic orders, and these settings of it are not suspended: retention.ms." in note.text
         )
-        assert suspended_settings.bring_settings(held, NOWHERE, {"bills"}, saved.append) == (held, [], False)
+        assert suspended_settings.bring_settings(held, DESTINATION, {"bills"}, saved.append) == (held, [], False)
 
     @pytest.mark.parametrize("consumed", [True, False])
     def test_what_a_killed_run_has_suspended_comes_back(self, cluster, monkeypatch, consumed):
@@ -164,40 +164,44 @@ class TestHeldAgain:
         saved = [self.RESTORED]
         with monkeypatch.context() as patch, pytest.raises(Killed):
             patch.setattr(suspended_settings, "alter_topic_configs", alter_and_die)
-            suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
+            suspended_settings.bring_settings(self.RESTORED, DESTINATION, {"bills"}, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "-1"}
         if consumed:
             after, notes, _changed = suspended_settings.bring_settings(
-                saved[-1], NOWHERE, {"orders", "bills"}, saved.append
+                saved[-1], DESTINATION, {"orders", "bills"}, saved.append
             )
             assert after == self.RESTORED == saved[-1] and notes == []
             assert cluster.own["orders"] == {"retention.ms": "600000"}
         else:  # removed
-            back = suspended_settings.changes_back(NOWHERE, saved[-1].topics)
+            back = suspended_settings.changes_back(DESTINATION, saved[-1].topics)
             assert back == {"orders": {"retention.ms": "600000"}}
 
     def test_a_topic_that_is_left_is_not_touched(self, cluster):
         named = ["orders", "bills"]
         cluster.fails = True
-        assert suspended_settings.bring_settings(self.RESTORED, NOWHERE, (), [].append, left=named)[1] == []
-        assert suspended_settings.bring_settings(BACKLOG, NOWHERE, named, [].append, left=named) == (BACKLOG, [], False)
+        assert suspended_settings.bring_settings(self.RESTORED, DESTINATION, (), [].append, left=named)[1] == []
+        assert suspended_settings.bring_settings(BACKLOG, DESTINATION, named, [].append, left=named) == (
+            BACKLOG,
+            [],
+            False,
+        )
 
     def test_what_somebody_has_set_since_comes_back(self, cluster):
         cluster.own["orders"] = {"retention.ms": "777"}
         saved = []
-        predicted, _notes, _changed = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, None)
+        predicted, _notes, _changed = suspended_settings.bring_settings(self.RESTORED, DESTINATION, {"bills"}, None)
         assert cluster.own["orders"] == {"retention.ms": "777"}
-        held, _notes, _changed = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
+        held, _notes, _changed = suspended_settings.bring_settings(self.RESTORED, DESTINATION, {"bills"}, saved.append)
         assert held == predicted and cluster.own["orders"] == {"retention.ms": "-1"}
         noted = [each.topics[0].suspended["retention.ms"].before for each in saved]
         assert noted == ["777"]
-        suspended_settings.bring_settings(held, NOWHERE, {"orders", "bills"}, saved.append)
+        suspended_settings.bring_settings(held, DESTINATION, {"orders", "bills"}, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "777"}
 
 
 def test_a_setting_that_somebody_has_changed_is_not_restored(cluster):
     cluster.own["orders"] = {"retention.ms": "777"}
-    after, _notes, _changed = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
+    after, _notes, _changed = suspended_settings.bring_settings(BACKLOG, DESTINATION, {"orders", "bills"}, [].append)
     assert restored(after) == {"orders": True, "bills": True}
     assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
 
@@ -208,7 +212,9 @@ def prepared(cluster, monkeypatch):
     monkeypatch.setattr(
         destination_topics.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1)
     )
-    return lambda planned, saved: destination_topics.prepare(SOURCE, NOWHERE, planned, {"orders"}, saved.append).topics
+    return lambda planned, saved: (
+        destination_topics.prepare(SOURCE, DESTINATION, planned, {"orders"}, saved.append).topics
+    )
 
 
 def test_a_copy_that_goes_on_notes_what_somebody_has_set_before_it_suspends_that_again(cluster, prepared):
@@ -235,7 +241,7 @@ class TestPlannedWhileAnotherCopyHeldTheSettings:
         assert cluster.own["orders"] == {"retention.ms": "-1"} and saved == [(orders, bills)]
         assert cluster.own["bills"] == {"retention.ms": "600000"} and not bills.suspended, "nothing is copied to it"
         backlog = dataclasses.replace(BACKLOG, topics=(orders, bills))
-        suspended_settings.bring_settings(backlog, NOWHERE, {"orders", "bills"}, saved.append)
+        suspended_settings.bring_settings(backlog, DESTINATION, {"orders", "bills"}, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "600000"}
 
     @pytest.fixture
@@ -266,13 +272,13 @@ class TestPlannedWhileAnotherCopyHeldTheSettings:
 def test_what_somebody_sets_while_records_are_copied_is_suspended_again_and_noted(cluster):
     cluster.own["orders"] = {"retention.ms": "777"}
     saved = []
-    after, (note,) = suspended_settings.suspend_again(BACKLOG, NOWHERE, saved.append)
+    after, (note,) = suspended_settings.suspend_again(BACKLOG, DESTINATION, saved.append)
     assert cluster.own["orders"] == {"retention.ms": "-1"} and saved == [after]
     assert note.kind is NoteKind.SETTINGS_SUSPENDED and "set retention.ms of the topic orders while" in note.text
-    suspended_settings.bring_settings(after, NOWHERE, {"orders", "bills"}, saved.append)
+    suspended_settings.bring_settings(after, DESTINATION, {"orders", "bills"}, saved.append)
     assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
 
 
 def test_settings_that_are_still_suspended_are_left_alone_without_a_word(cluster):
     cluster.fails = True
-    assert suspended_settings.suspend_again(BACKLOG, NOWHERE, [].append) == (BACKLOG, [])
+    assert suspended_settings.suspend_again(BACKLOG, DESTINATION, [].append) == (BACKLOG, [])

@@ -13,7 +13,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import started
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import copy_progress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
     Run,
@@ -26,8 +25,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from tests.support.memory_brokers import DESTINATION
 
-NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
 MADE, THERE = (
     BacklogRange(TopicPartition(name, 0), 5, 9, TopicPartition(f"{name}-to", 0), 3) for name in ("made", "there")
 )
@@ -52,7 +51,7 @@ def take(monkeypatch):
         known = {each.destination: kept.get(each.destination) for each in (MADE, THERE)}
         monkeypatch.setattr(takeover, "read_progress", lambda *_args, **_options: known)
         monkeypatch.setattr(takeover, "claim", claim)
-        return takeover.take_over(backlog, NOWHERE, RUN, **options)
+        return takeover.take_over(backlog, DESTINATION, RUN, **options)
 
     monkeypatch.setattr(takeover.positions, "partition_bounds", bounds)
     monkeypatch.setattr(takeover.others, "check_copies", lambda *_args: None)
@@ -78,7 +77,7 @@ def test_where_it_begins_is_saved_before_it_is_claimed_and_holds_when_it_claims_
 
     take({}, append=True)
     monkeypatch.setattr(takeover, "claim", claim)
-    taken = takeover.take_over(FRESH, NOWHERE, RUN, append=True, save=saved.append)
+    taken = takeover.take_over(FRESH, DESTINATION, RUN, append=True, save=saved.append)
     assert saved == [taken] and [each.begin for each in taken.ranges] == [7, 7]
 
 
@@ -95,7 +94,7 @@ def test_what_others_write_before_any_run_claims_the_copy_is_no_progress_that_is
     monkeypatch.setattr(
         takeover, "read_progress", lambda *_args, **_options: dict.fromkeys([MADE.destination, THERE.destination])
     )
-    assert takeover.check_takeover(FRESH, NOWHERE, append=True) == {}
+    assert takeover.check_takeover(FRESH, DESTINATION, append=True) == {}
     taken = take({}, append=True)
     assert taken.claimed and [each.begin for each in taken.ranges] == [log.end, log.end]
 
@@ -123,9 +122,9 @@ def test_progress_can_be_rebuilt_while_the_source_has_all_that_is_copied(monkeyp
     monkeypatch.setattr(
         takeover.positions, "partition_bounds", lambda _source, asked: dict.fromkeys(asked, Bounds(log_start, 9, 9))
     )
-    takeover.check_lost(BACKLOG, NOWHERE, NOWHERE, {MADE.destination: 7}, OnLostProgress.REBUILD)
+    takeover.check_lost(BACKLOG, DESTINATION, DESTINATION, {MADE.destination: 7}, OnLostProgress.REBUILD)
     with pytest.raises(Refused, match="the progress of the copy is gone.*on_lost_progress to rebuild.*or begin anew"):
-        takeover.check_lost(BACKLOG, NOWHERE, NOWHERE, {MADE.destination: 7}, OnLostProgress.FAIL)
+        takeover.check_lost(BACKLOG, DESTINATION, DESTINATION, {MADE.destination: 7}, OnLostProgress.FAIL)
 
 
 @pytest.mark.parametrize("policy", OnLostProgress)
@@ -136,7 +135,7 @@ def test_who_cannot_compare_what_was_copied_is_told_to_keep_it(monkeypatch, poli
         lambda _source, asked: dict.fromkeys(asked, Bounds(MADE.start + 1, 9, 9)),
     )
     with pytest.raises(Refused, match="cannot be rebuilt: the log starts at .*Keep what is in made-to") as refused:
-        takeover.check_lost(BACKLOG, NOWHERE, NOWHERE, {MADE.destination: 7}, policy)
+        takeover.check_lost(BACKLOG, DESTINATION, DESTINATION, {MADE.destination: 7}, policy)
     assert "egin anew" not in str(refused.value)
 
 
@@ -146,7 +145,7 @@ def test_who_begins_anew_is_told_first_what_would_be_lost():
 
 def test_what_was_copied_of_a_log_that_was_truncated_is_to_be_kept():
     with pytest.raises(Refused, match="ends at 7, and the copy was planned up to 9.*Keep the topic made-to") as refused:
-        preconditions.check_source_log(NOWHERE, MADE, Bounds(0, 7, 7))
+        preconditions.check_source_log(DESTINATION, MADE, Bounds(0, 7, 7))
     assert "remove_topics" not in str(refused.value)
 
 
@@ -171,7 +170,7 @@ class TestAnotherCopyAgainstIt:
             )
             monkeypatch.setattr(takeover.others, "check_copies", others)
             with pytest.raises(Refused):
-                takeover.take_over(FRESH, NOWHERE, RUN, made={"made-to", "there-to"}, save=saved.append)
+                takeover.take_over(FRESH, DESTINATION, RUN, made={"made-to", "there-to"}, save=saved.append)
             return deleted, [each.claimed for each in saved]
 
         return refused
@@ -212,7 +211,7 @@ def check(monkeypatch):
         monkeypatch.setattr(takeover.groups, "read_groups", lambda *_args, **_keywords: next(looks))
         slept = []
         monkeypatch.setattr(takeover.time, "sleep", slept.append)
-        takeover.check_idle(BACKLOG, NOWHERE, 3.0)
+        takeover.check_idle(BACKLOG, DESTINATION, 3.0)
         return slept
 
     return ask

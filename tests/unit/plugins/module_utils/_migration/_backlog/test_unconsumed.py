@@ -11,13 +11,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-
-ORDERS = TopicPartition("orders", 0)
-CLUSTER = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
+from tests.support.memory_brokers import ORDERS, SOURCE
 
 
 def group(offset):
@@ -51,7 +47,7 @@ def test_a_copy_ends_only_in_a_quiet_log(monkeypatch, second, what, recommends_l
     looks = iter([Bounds(0, 5, 5), second])
     monkeypatch.setattr(positions, "partition_bounds", lambda _source, _partitions: {ORDERS: next(looks)})
     with pytest.raises(Refused, match=what) as refused:
-        quiet_bounds(CLUSTER, [ORDERS], 0.0)
+        quiet_bounds(SOURCE, [ORDERS], 0.0)
     assert ("set live to copy" in str(refused.value)) == recommends_live
 
 
@@ -60,4 +56,4 @@ def test_a_hint_that_cannot_be_given_ends_no_copy(monkeypatch):
         raise BrokerError("the broker does not answer")
 
     monkeypatch.setattr(positions, "lookup_all_times", refuse)
-    assert zero_times(CLUSTER, [BacklogRange(ORDERS, 100, 200, ORDERS, 0, (100,))]) == []
+    assert zero_times(SOURCE, [BacklogRange(ORDERS, 100, 200, ORDERS, 0, (100,))]) == []
