@@ -121,40 +121,21 @@ def test_what_retention_has_taken_of_a_finished_copy_is_not_compared(monkeypatch
         compared(Bounds(min(1, log_start), 90, 90), copied=dataclasses.replace(COPIED, ranges=(only,)))
 
 
-@pytest.mark.parametrize("restored", [False, True])
-@pytest.mark.parametrize(
-    ("committed", "line", "needs"),
-    [
-        (90, "set", False),  # has consumed everything
-        (None, "set", False),  # its committed offset has expired: the commit step says so
-        (None, "rolled back", True),
-        (None, None, True),
-    ],
-)
-def test_what_other_groups_have_consumed_may_be_gone_when_one_is_rolled_back(
-    monkeypatch, compared, restored, committed, line, needs
-):
+@pytest.mark.parametrize("has_consumed", [True, False])
+def test_what_other_groups_have_consumed_may_be_gone_when_one_is_rolled_back(monkeypatch, compared, has_consumed):
     """`late` was rolled back, and goes on at 40. Retention has deleted what is before 20, which only `early` has consumed."""
     done = Done(90, 900, 90, 0, 0, {100: 0, 150: 40})
     only = dataclasses.replace(COPIED.ranges[0], boundaries=(100, 150), done=done)
-    copied = dataclasses.replace(COPIED, topics=(BacklogTopic("new", "orders", restored=restored),), ranges=(only,))
+    copied = dataclasses.replace(COPIED, topics=(BacklogTopic("new", "orders"),), ranges=(only,))
     drafts = [Draft(name, THERE, name, HERE, CommittedOffset(at)) for name, at in (("early", 100), ("late", 150))]
     planned = copy_entries(copied, drafts, "ignore")
-    offsets = {"early": committed, "late": None}
-    readings = {
-        name: GroupReading(
-            name, True, "Empty", "classic", "consumer", {} if at is None else {THERE: CommittedOffset(at)}
-        )
-        for name, at in offsets.items()
-    }
+    offsets = {"early": {THERE: CommittedOffset(90)} if has_consumed else {}, "late": {}}
+    readings = {name: GroupReading(name, True, "Empty", "", "consumer", its) for name, its in offsets.items()}
     monkeypatch.setattr(entries.groups, "read_groups", lambda *_: readings)
-    lines = {"late": None, "early": CommittedOffset(0) if line == "set" else None}
-    rows = [
-        ReceiptEntry(name, THERE, None, written, written) for name, written in lines.items() if name == "late" or line
-    ]
-    how = {"copied": copied, "planned": planned, "receipt": Receipt("b", tuple(rows))}
-    with pytest.raises(Refused, match="the log begins at 20") if needs else contextlib.nullcontext():
-        compared(Bounds(20, 90, 90), **how)
+    written = {"late": None, "early": CommittedOffset(0) if has_consumed else None}
+    receipt = Receipt("b", tuple(ReceiptEntry(name, THERE, None, each, each) for name, each in written.items()))
+    with contextlib.nullcontext() if has_consumed else pytest.raises(Refused, match="the log begins at 20"):
+        compared(Bounds(20, 90, 90), copied=copied, planned=planned, receipt=receipt)
         assert [(each.start, each.begin) for each in compared.wanted] == [(150, 40)]
 
 

@@ -92,6 +92,14 @@ def cluster(monkeypatch):
     return Cluster(monkeypatch)
 
 
+BOTH = {"orders", "bills"}
+
+
+def bring(backlog, free, save, left=()):
+    """Give settings back, or suspend them; save keeps the copy file, None predicts."""
+    return suspended_settings.bring_settings(backlog, DESTINATION, free, save, left)
+
+
 def restored(backlog):
     return {topic.name: topic.restored for topic in backlog.topics}
 
@@ -102,7 +110,7 @@ class TestAnotherCopyIntoTheTopic:
     @pytest.mark.parametrize("save", [[].append, None])
     def test_its_groups_keep_the_settings_of_the_first(self, cluster, save):
         cluster.offsets[OTHER] = "orders"
-        after, (note,), _changed = suspended_settings.bring_settings(BACKLOG, DESTINATION, {"orders", "bills"}, save)
+        after, (note,), _changed = bring(BACKLOG, BOTH, save)
         assert restored(after) == {"orders": False, "bills": True}
         assert cluster.own["orders"] == {"retention.ms": "-1"}
         assert note.kind is NoteKind.SETTINGS_SUSPENDED and OTHER in note.text
@@ -113,13 +121,11 @@ class TestAnotherCopyIntoTheTopic:
         cluster.offsets[OTHER] = "orders"
         listed = others.groups.list_groups
         monkeypatch.setattr(others.groups, "list_groups", lambda at, surely=True: listed(at) if surely else [])
-        after, _notes, _changed = suspended_settings.bring_settings(
-            BACKLOG, DESTINATION, {"orders", "bills"}, [].append
-        )
+        after, _notes, _changed = bring(BACKLOG, BOTH, [].append)
         assert restored(after) == {"orders": False, "bills": True}
 
     def test_when_it_has_ended_they_come_back(self, cluster):
-        after, notes, _changed = suspended_settings.bring_settings(BACKLOG, DESTINATION, {"orders", "bills"}, [].append)
+        after, notes, _changed = bring(BACKLOG, BOTH, [].append)
         assert restored(after) == {"orders": True, "bills": True} and notes == []
         assert cluster.own["orders"] == {"retention.ms": "600000"}
 
@@ -140,17 +146,17 @@ class TestHeldAgain:
         saved = []
         cluster.fails = True
         with pytest.raises(ZeroDivisionError):
-            suspended_settings.bring_settings(self.RESTORED, DESTINATION, {"bills"}, saved.append)
+            bring(self.RESTORED, {"bills"}, saved.append)
         assert [restored(each) for each in saved] == [{"orders": False, "bills": True}]
         cluster.fails = False
-        held, (note,), changed = suspended_settings.bring_settings(saved[-1], DESTINATION, {"bills"}, saved.append)
+        held, (note,), changed = bring(saved[-1], {"bills"}, saved.append)
         assert restored(held) == {"orders": False, "bills": True} and saved[-1] == held
         assert cluster.own == {"orders": {"retention.ms": "-1"}, "bills": {"retention.ms": "600000"}}
         assert (
             changed
             and "copied to the topic orders, and these settings of it are not suspended: retention.ms." in note.text
         )
-        assert suspended_settings.bring_settings(held, DESTINATION, {"bills"}, saved.append) == (held, [], False)
+        assert bring(held, {"bills"}, saved.append) == (held, [], False)
 
     @pytest.mark.parametrize("consumed", [True, False])
     def test_what_a_killed_run_has_suspended_comes_back(self, cluster, monkeypatch, consumed):
@@ -164,12 +170,10 @@ class TestHeldAgain:
         saved = [self.RESTORED]
         with monkeypatch.context() as patch, pytest.raises(Killed):
             patch.setattr(suspended_settings, "alter_topic_configs", alter_and_die)
-            suspended_settings.bring_settings(self.RESTORED, DESTINATION, {"bills"}, saved.append)
+            bring(self.RESTORED, {"bills"}, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "-1"}
         if consumed:
-            after, notes, _changed = suspended_settings.bring_settings(
-                saved[-1], DESTINATION, {"orders", "bills"}, saved.append
-            )
+            after, notes, _changed = bring(saved[-1], BOTH, saved.append)
             assert after == self.RESTORED == saved[-1] and notes == []
             assert cluster.own["orders"] == {"retention.ms": "600000"}
         else:  # removed
@@ -177,10 +181,9 @@ class TestHeldAgain:
             assert back == {"orders": {"retention.ms": "600000"}}
 
     def test_a_topic_that_is_left_is_not_touched(self, cluster):
-        named = ["orders", "bills"]
         cluster.fails = True
-        assert suspended_settings.bring_settings(self.RESTORED, DESTINATION, (), [].append, left=named)[1] == []
-        assert suspended_settings.bring_settings(BACKLOG, DESTINATION, named, [].append, left=named) == (
+        assert bring(self.RESTORED, (), [].append, left=BOTH)[1] == []
+        assert bring(BACKLOG, BOTH, [].append, left=BOTH) == (
             BACKLOG,
             [],
             False,
@@ -189,19 +192,19 @@ class TestHeldAgain:
     def test_what_somebody_has_set_since_comes_back(self, cluster):
         cluster.own["orders"] = {"retention.ms": "777"}
         saved = []
-        predicted, _notes, _changed = suspended_settings.bring_settings(self.RESTORED, DESTINATION, {"bills"}, None)
+        predicted, _notes, _changed = bring(self.RESTORED, {"bills"}, None)
         assert cluster.own["orders"] == {"retention.ms": "777"}
-        held, _notes, _changed = suspended_settings.bring_settings(self.RESTORED, DESTINATION, {"bills"}, saved.append)
+        held, _notes, _changed = bring(self.RESTORED, {"bills"}, saved.append)
         assert held == predicted and cluster.own["orders"] == {"retention.ms": "-1"}
         noted = [each.topics[0].suspended["retention.ms"].before for each in saved]
         assert noted == ["777"]
-        suspended_settings.bring_settings(held, DESTINATION, {"orders", "bills"}, saved.append)
+        bring(held, BOTH, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "777"}
 
 
 def test_a_setting_that_somebody_has_changed_is_not_restored(cluster):
     cluster.own["orders"] = {"retention.ms": "777"}
-    after, _notes, _changed = suspended_settings.bring_settings(BACKLOG, DESTINATION, {"orders", "bills"}, [].append)
+    after, _notes, _changed = bring(BACKLOG, BOTH, [].append)
     assert restored(after) == {"orders": True, "bills": True}
     assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
 
@@ -241,7 +244,7 @@ class TestPlannedWhileAnotherCopyHeldTheSettings:
         assert cluster.own["orders"] == {"retention.ms": "-1"} and saved == [(orders, bills)]
         assert cluster.own["bills"] == {"retention.ms": "600000"} and not bills.suspended, "nothing is copied to it"
         backlog = dataclasses.replace(BACKLOG, topics=(orders, bills))
-        suspended_settings.bring_settings(backlog, DESTINATION, {"orders", "bills"}, saved.append)
+        bring(backlog, BOTH, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "600000"}
 
     @pytest.fixture
@@ -275,7 +278,7 @@ def test_what_somebody_sets_while_records_are_copied_is_suspended_again_and_note
     after, (note,) = suspended_settings.suspend_again(BACKLOG, DESTINATION, saved.append)
     assert cluster.own["orders"] == {"retention.ms": "-1"} and saved == [after]
     assert note.kind is NoteKind.SETTINGS_SUSPENDED and "set retention.ms of the topic orders while" in note.text
-    suspended_settings.bring_settings(after, DESTINATION, {"orders", "bills"}, saved.append)
+    bring(after, BOTH, saved.append)
     assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
 
 
