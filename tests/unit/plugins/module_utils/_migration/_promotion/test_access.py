@@ -133,9 +133,8 @@ def test_a_prefix_that_is_removed_becomes_an_acl_for_each_topic_and_is_left_out_
     names = {"shop.orders": "orders", "shop.returns": "returns"}
     found, notes = changes([acl("ALLOW READ on TOPIC shop.*")], mapping=STRIPPED, names=names)
     assert found == {(f"ALLOW READ on TOPIC {each} for User:billing", "add") for each in names.values()}
-    assert [note.kind for note in notes] == [NoteKind.ACL_SPLIT] and "topic_map removes the whole prefix" in notes[
-        0
-    ].text
+    (note,) = notes
+    assert note.kind is NoteKind.ACL_SPLIT and "topic_map removes the whole prefix" in note.text
     market = Mapping((Rule(pattern=r"market\.(.*)", to=r"\1"),))
     found, notes = changes([acl("ALLOW READ on TOPIC market.*")], mapping=market, names=names, later=["market."])
     assert found == set() and [note.kind for note in notes] == [NoteKind.ACL_LEFT_OUT]
@@ -214,28 +213,19 @@ def test_a_pattern_renames_neither_everybody_nor_who_does_not_log_in(principal):
     assert changes(source, principal_rules=named)[0] == {("DENY READ on TOPIC store.orders for User:all", "add")}
 
 
-def test_what_only_the_destination_has_is_listed_or_removed():
-    source = [acl("ALLOW READ on TOPIC shop.orders")]
-    destination = [
-        acl("ALLOW READ on TOPIC store.orders"),
-        acl("ALLOW WRITE on TOPIC store.orders"),
-        acl("ALLOW WRITE on TOPIC elsewhere"),
-        acl("ALLOW WRITE on TOPIC elsew*"),
-    ]
-    extra = "ALLOW WRITE on TOPIC store.orders for User:billing"
-    found, notes = changes(source, destination)
-    assert found == {(extra, "extra")}
-    assert notes == (Note(NoteKind.ACL_DESTINATION_ONLY, f"Only the destination has these ACLs: {extra}."),)
-    assert changes(source, destination, remove_acls=True) == ({(extra, "remove")}, ())
-
-
-def test_an_acl_on_a_prefix_that_the_source_has_revoked_is_listed_or_removed():
-    stale = acl("ALLOW READ on TOPIC store.*", principal="User:fraud")
-    found, notes = changes([], [stale])
-    assert found == {("ALLOW READ on TOPIC store.* for User:fraud", "extra")}
-    said = "Only the destination has these ACLs: ALLOW READ on TOPIC store.* for User:fraud."
-    assert notes == (Note(NoteKind.ACL_DESTINATION_ONLY, said),)
-    assert changes([], [stale], remove_acls=True) == ({("ALLOW READ on TOPIC store.* for User:fraud", "remove")}, ())
+@pytest.mark.parametrize(
+    ("source", "extra"),
+    [
+        (["ALLOW READ on TOPIC shop.orders"], acl("ALLOW WRITE on TOPIC store.orders")),
+        ([], acl("ALLOW READ on TOPIC store.*", "User:fraud")),  # the source has revoked it
+    ],
+)
+def test_what_only_the_destination_has_is_listed_or_removed(source, extra):
+    others = ("ALLOW READ on TOPIC store.orders", "ALLOW WRITE on TOPIC elsewhere", "ALLOW WRITE on TOPIC elsew*")
+    world = [acl(each) for each in source], [extra, *(acl(each) for each in others if source)]
+    note = Note(NoteKind.ACL_DESTINATION_ONLY, f"Only the destination has these ACLs: {extra}.")
+    assert changes(*world) == ({(str(extra), "extra")}, (note,))
+    assert changes(*world, remove_acls=True) == ({(str(extra), "remove")}, ())
 
 
 def test_an_acl_on_a_prefix_that_other_topics_need_stays():

@@ -12,25 +12,21 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
-EXISTING = (
-    "__consumer_offsets",
-    "connect-offsets",
-    "heartbeats",
-    "mm2.a.internal",
-    "orders",
-    "orders.replica",
-    "returns",
-)
+OF_TOOLS = ("connect-offsets", "heartbeats", "mm2.a.internal", "orders.replica")
+EXISTING = ("__consumer_offsets", "orders", "returns", *OF_TOOLS)
+
+
+def selected(mapping=Mapping(), existing=EXISTING, **selection):  # noqa: B008
+    return pairs(Selection(**selection), mapping, existing, "source")
 
 
 def test_a_pattern_leaves_out_what_tools_keep_for_themselves_and_says_so():
-    found = pairs(Selection(topic_patterns=(".*",)), Mapping(), EXISTING, "source")
+    found = selected(topic_patterns=(".*",))
     assert found.names == {"orders": "orders", "returns": "returns"}
     said = (
         "Left out by exclude_topic_patterns: connect-offsets (called like Kafka Connect's), heartbeats (called like "
-        "MirrorMaker 2's), mm2.a.internal (called like MirrorMaker 2's), "
-        "orders.replica (called like MirrorMaker 2's). To take them, name "
-        "them in topics."
+        "MirrorMaker 2's), mm2.a.internal (called like MirrorMaker 2's), orders.replica (called like MirrorMaker 2's). "
+        "To take them, name them in topics."
     )
     assert found.notes == (Note(NoteKind.EXCLUDED, said),)
     platform = [
@@ -40,33 +36,38 @@ def test_a_pattern_leaves_out_what_tools_keep_for_themselves_and_says_so():
         "_confluent-command",
         "wc-counts-changelog",
     ]
+    existing = ["orders", *platform]
     for own in (None, ("returns",)):
-        found = pairs(
-            Selection(topic_patterns=(".*",), exclude_topic_patterns=own), Mapping(), ["orders", *platform], "s"
-        )
+        found = selected(existing=existing, topic_patterns=(".*",), exclude_topic_patterns=own)
         assert found.names == {"orders": "orders"} and all(name in found.notes[0].text for name in platform)
-    everything = Selection(topic_patterns=(".*",), exclude_topic_patterns=())
-    assert len(pairs(everything, Mapping(), ["orders", *platform], "source").names) == 6
+    assert len(selected(existing=existing, topic_patterns=(".*",), exclude_topic_patterns=()).names) == 6
 
 
 def test_a_pattern_that_matches_nothing_is_told_while_others_match():
-    selection = Selection(topic_patterns=("orders", "ordres"), exclude_topic_patterns=("none-.*",))
-    (note,) = pairs(selection, Mapping(), EXISTING, "source").notes  # people exclude what may come
+    # People exclude what may come.
+    (note,) = selected(topic_patterns=("orders", "ordres"), exclude_topic_patterns=("none-.*",)).notes
     assert note.kind is NoteKind.RULE_UNUSED and "ordres. Correct topic_patterns" in note.text
 
 
 def test_an_internal_topic_is_never_selected():
-    everything = Selection(topic_patterns=(".*",), exclude_topic_patterns=())
-    assert "__consumer_offsets" not in pairs(everything, Mapping(), EXISTING, "source").names
-    with pytest.raises(InvalidInput, match="source, topic __consumer_offsets: the topic is internal"):
-        pairs(Selection(topics=("__consumer_offsets",)), Mapping(), EXISTING, "source")
+    assert "__consumer_offsets" not in selected(topic_patterns=(".*",), exclude_topic_patterns=()).names
 
 
-def test_a_topic_that_does_not_exist_is_named():
-    with pytest.raises(NotFound, match="source, topic nothing: the topic does not exist"):
-        pairs(Selection(topics=("nothing",)), Mapping(), EXISTING, "source")
-    with pytest.raises(NotFound, match="no topic is selected: Left out by exclude_topic_patterns: heartbeats"):
-        pairs(Selection(topic_patterns=("heart.*",)), Mapping(), EXISTING, "source")
+@pytest.mark.parametrize(
+    ("selection", "error", "why"),
+    [
+        ({"topics": ("__consumer_offsets",)}, InvalidInput, "source, topic __consumer_offsets: the topic is internal"),
+        ({"topics": ("nothing",)}, NotFound, "source, topic nothing: the topic does not exist"),
+        (
+            {"topic_patterns": ("heart.*",)},
+            NotFound,
+            "no topic is selected: Left out by exclude_topic_patterns: heartbeats",
+        ),
+    ],
+)
+def test_a_selection_that_cannot_be_meant_is_refused(selection, error, why):
+    with pytest.raises(error, match=why):
+        selected(**selection)
 
 
 def test_of_the_topics_that_groups_have_committed_on_those_that_are_left_are_taken():
@@ -84,7 +85,7 @@ def test_of_the_topics_that_groups_have_committed_on_those_that_are_left_are_tak
 
 def test_a_topic_with_the_prefix_of_the_policy_is_refused():
     with pytest.raises(InvalidInput, match=r"topic eu\.orders: the topic has the prefix eu\. already"):
-        pairs(Selection(topics=("eu.orders",)), Mapping(prefixes=Prefixes("eu.")), ["eu.orders"], "source")
+        selected(Mapping(prefixes=Prefixes("eu.")), ["eu.orders"], topics=("eu.orders",))
 
 
 @pytest.mark.parametrize(
@@ -117,12 +118,12 @@ def test_a_topic_keeps_its_name_only_in_another_cluster():
 
 def test_names_are_mapped_as_everywhere():
     mapping = Mapping((Rule(pattern="(.*)s", to=r"\1"),))
-    assert pairs(Selection(topics=("orders",)), mapping, EXISTING, "source").names == {"orders": "order"}
+    assert selected(mapping, topics=("orders",)).names == {"orders": "order"}
 
 
 def test_copies_of_the_destinations_own_topics_follow_nobody():
     both_ways = Mapping(prefixes=Prefixes("eu.", "us.", "."))
-    found = pairs(Selection(topic_patterns=(".*",)), both_ways, ["orders", "us.orders"], "source")
+    found = selected(both_ways, ["orders", "us.orders"], topic_patterns=(".*",))
     assert found.names == {"orders": "eu.orders"}
     assert [note.text for note in found.notes] == [
         "Left out, because they are copies of the destination's own topics: us.orders."
