@@ -34,13 +34,16 @@ def topic(partitions=1, replicas=1, hidden=(), **own):
     return TopicState(partitions, replicas, TopicConfigs(settings, settings, frozenset(hidden)))
 
 
-def planned(source, destination=None, use=UNUSED, brokers=3, known=KNOWN, **options):
+def decided(source, destination, use=UNUSED, brokers=3, known=KNOWN, **options):
+    """Of topics by name, which keep their names."""
+    names = {name: name for name in source}
+    survey = Survey("s", "d", names, tuple(source), tuple(destination), source, destination, known, brokers)
+    return decide_topics(survey, Mapping(), PromotionOptions(**options), use, "destination")
+
+
+def planned(source, destination=None, use=UNUSED, **how):
     """The change of one topic, and the notes."""
-    found = {} if destination is None else {"orders": destination}
-    survey = Survey(
-        "s", "d", {"orders": "orders"}, ("orders",), tuple(found), {"orders": source}, found, known, brokers
-    )
-    made = decide_topics(survey, Mapping(), PromotionOptions(**options), use, "destination")
+    made = decided({"orders": source}, {"orders": destination} if destination else {}, use, **how)
     return made.plan.topics[0], made.notes
 
 
@@ -116,32 +119,20 @@ def test_created_gives_settings_to_topics_that_are_made_and_to_no_other():
     assert notes == ()
 
 
-def test_a_topic_that_is_not_grown_because_it_holds_records_is_named():
-    _change, notes = planned(topic(3), topic(2), on_fewer_partitions=OnFewerPartitions.GROW_EMPTY_OR_LEAVE)
-    said = (
-        "orders has 2 partitions and holds records, and orders has 3 at the source. on_fewer_partitions leaves it so."
-    )
-    assert notes == (Note(NoteKind.PARTITIONS_DIFFER, said),)
-
-
 def test_the_first_override_that_fits_wins_setting_by_setting():
     overrides = (
         Override(("orders",), {"retention.ms": "1", "min.insync.replicas": "1"}),
         Override(("returns",), {"segment.ms": "9"}),
         Override((".*",), {"retention.ms": "2", "preallocate": "true"}),
     )
-    names = ("orders", "returns")
-    states = {name: topic(retention_ms="5") for name in names}
-    survey = Survey("s", "d", {name: name for name in names}, names, (), states, {}, KNOWN, 1)
-    made = decide_topics(
-        survey, Mapping(), PromotionOptions(overrides=overrides), TopicUse(), "destination"
-    ).plan.topics
-    assert {name: each.after for name, each in made[0].settings.items()} == {
+    source = dict.fromkeys(("orders", "returns"), topic(retention_ms="5"))
+    orders, returns = decided(source, {}, overrides=overrides).plan.topics
+    assert {name: each.after for name, each in orders.settings.items()} == {
         "retention.ms": "1",
         "min.insync.replicas": "1",
         "preallocate": "true",
     }
-    assert {name: each.after for name, each in made[1].settings.items()} == {
+    assert {name: each.after for name, each in returns.settings.items()} == {
         "retention.ms": "2",
         "segment.ms": "9",
         "preallocate": "true",
@@ -177,15 +168,12 @@ def test_a_setting_that_the_brokers_do_not_know_is_refused_or_left_out():
 
 
 def test_settings_that_the_brokers_do_not_know_are_named_of_all_topics_at_once():
-    names = {f"orders-{number}": f"orders-{number}" for number in range(7)}
-    source = dict.fromkeys(names, topic(message_format_version="2.8"))
-    source["orders-1"] = topic(x_y="1", segment_ms="5")
-    source["orders-2"] = topic()
-    survey = Survey("s", "d", names, tuple(names), (), source, {}, KNOWN, 1)
+    source = {f"orders-{number}": topic(message_format_version="2.8") for number in range(7)}
+    source |= {"orders-1": topic(x_y="1", segment_ms="5"), "orders-2": topic()}
     of = ", ".join(f"message.format.version of orders-{number}" for number in (3, 4, 5))
     said = f"message.format.version of orders-0, x.y of orders-1, {of} and 1 more"
     with pytest.raises(Refused, match=said.replace(".", r"\.")):
-        decide_topics(survey, Mapping(), PromotionOptions(), UNUSED, "destination")
+        decided(source, {})
 
 
 def test_a_value_that_brokers_hide_is_named_and_left_alone():
@@ -199,10 +187,28 @@ def test_a_value_that_brokers_hide_is_named_and_left_alone():
     assert notes == (Note(NoteKind.SETTING_LEFT_ALONE, said),)
 
 
-def test_more_partitions_stay():
-    change, notes = planned(topic(2), topic(3))
+@pytest.mark.parametrize(
+    ("at_source", "at_destination", "choice", "said"),
+    [
+        (
+            2,
+            3,
+            "fail",
+            "3 partitions, and orders has 2 at the source. It stays so, and records with a key may be in other",
+        ),
+        (3, 2, "leave", "2 partitions, and orders has 3 at the source. on_fewer_partitions leaves it so."),
+        (
+            3,
+            2,
+            "grow_empty_or_leave",
+            "2 partitions and holds records, and orders has 3 at the source. on_fewer_partitions leaves it so.",
+        ),
+    ],
+)
+def test_another_number_of_partitions_that_stays_is_named(at_source, at_destination, choice, said):
+    change, (note,) = planned(topic(at_source), topic(at_destination), on_fewer_partitions=OnFewerPartitions(choice))
     assert not change.changes
-    assert "orders has 3 partitions, and orders has 2 at the source. It stays so" in notes[0].text
+    assert note.kind is NoteKind.PARTITIONS_DIFFER and note.text.startswith(f"orders has {said}")
 
 
 @pytest.mark.parametrize(
