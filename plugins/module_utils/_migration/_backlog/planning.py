@@ -26,7 +26,7 @@ from ..._model.spark import SparkOptions
 from .. import drafts
 from ..drafts import Draft
 from ..file_clusters import check_cluster, check_snapshot_cluster
-from . import others, preconditions, unconsumed
+from . import others, preconditions, takeover, unconsumed
 from .destination_topics import plan_topics
 
 
@@ -101,7 +101,7 @@ def plan(
     )
     preconditions.check_acls(planned, source, destination, {draft.group for draft in wanted})
     # Before anything that the copy itself may have written stands in its way.
-    preconditions.check_unknown(planned, destination)
+    takeover.check_unknown(planned, destination)
     others.check_copies(planned, destination)
     existing = {topic.name for topic in made if topic.created is None}
     ends = unconsumed.ends(destination, ranges, existing, options.append)

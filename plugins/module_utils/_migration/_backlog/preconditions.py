@@ -12,13 +12,13 @@ import dataclasses
 import functools
 import typing as t
 
-from ..._control import groups, permissions, positions, storage, topics
+from ..._control import permissions, positions, storage, topics
 from ..._control.configs import TopicConfigs, broker_number
 from ..._control.positions import Bounds
 from ..._model.backlog import Backlog, BacklogRange, BacklogTopic
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
-from ..._model.copy_progress import all_groups, begin_anew, run_of, transactional_ids
+from ..._model.copy_progress import all_groups, begin_anew, transactional_ids
 from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_done, faults_of
@@ -231,25 +231,6 @@ def check_transactions(destination: Connection) -> None:
             "a restart",
             kind=FailureKind.BROKER_REFUSED,
         )
-
-
-def check_unknown(backlog: Backlog, destination: Connection) -> None:
-    """Raise Refused for a copy that was begun and whose file is gone: its ends and boundaries were others."""
-    names = all_groups(backlog)
-    for name, reading in sorted(groups.read_groups(destination, names, stable=False).items()):
-        if reading.offsets:
-            runs = {str(run) for commit in reading.offsets.values() if (run := run_of(commit))}
-            raise Refused(
-                "this copy has already started, and its copy file is not here" + (f": {min(runs)}" if runs else ""),
-                cluster=str(destination),
-                group=name,
-                why="it was started with another directory, and may still run, or the file is lost",
-                remedy="if that process still runs, wait until it has ended; then use its directory, or restore the copy file. "
-                "Only if the file is lost and nothing runs, remove this group, and copy to another topic "
-                f"({option_name('topic_map')}); or, if the topic holds nothing but what was copied, and the source still has "
-                "all of it, delete that, and start again",
-                kind=FailureKind.FILE_MISSING,
-            )
 
 
 def check_room(

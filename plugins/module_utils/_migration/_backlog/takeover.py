@@ -45,6 +45,25 @@ def new_run() -> Run:
     return Run(uuid.uuid4().hex[:12], host_name(socket.gethostname()), os.getpid(), int(time.time()))
 
 
+def check_unknown(backlog: Backlog, destination: Connection) -> None:
+    """Raise Refused for a copy that was begun and whose file is gone: its ends and boundaries were others."""
+    names = all_groups(backlog)
+    for name, reading in sorted(groups.read_groups(destination, names, stable=False).items()):
+        if reading.offsets:
+            runs = {str(run) for commit in reading.offsets.values() if (run := run_of(commit))}
+            raise Refused(
+                "this copy has already started, and its copy file is not here" + (f": {min(runs)}" if runs else ""),
+                cluster=str(destination),
+                group=name,
+                why="it was started with another directory, and may still run, or the file is lost",
+                remedy="if that process still runs, wait until it has ended; then use its directory, or restore the copy file. "
+                "Only if the file is lost and nothing runs, remove this group, and copy to another topic "
+                f"({option_name('topic_map')}); or, if the topic holds nothing but what was copied, and the source still has "
+                "all of it, delete that, and start again",
+                kind=FailureKind.FILE_MISSING,
+            )
+
+
 def take_over(
     backlog: Backlog,
     destination: Connection,

@@ -69,12 +69,8 @@ def after_transactions(
 
     Also of the groups that have consumed some of that already.
     """
-    needed = {
-        draft.source_partition
-        for draft in wanted
-        if standing(draft, bounds[draft.source_partition].log_start, bounds[draft.source_partition].end, on_uncommitted)
-        is not None
-    }
+    stands = on_uncommitted != OnUncommitted.IGNORE
+    needed = {draft.source_partition for draft in wanted if stands or draft.committed is not None}
     named = [
         f"{partition} ({counted(log.high_watermark - log.end, 'offset')} from {log.end} on)"
         for partition in sorted(needed)

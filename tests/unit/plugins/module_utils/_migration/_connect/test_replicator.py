@@ -141,6 +141,7 @@ def test_what_the_group_has_consumed_must_be_stored_of_the_selected_topics(stopp
         stopped(stored, group)
     for selection in (Selection(topics=("orders",)), Selection(exclude_topic_patterns=("pay",))):
         assert stopped(stored, group, selection)[0] == stored
+    assert stopped(stored, group, position="stored")[0] == stored
 
 
 def test_a_stored_position_is_noted_that_the_group_has_committed_nothing_for(stopped):
