@@ -71,21 +71,21 @@ def plan_topics(
     written = {names[topic] for topic in copied}
     if written:
         preconditions.check_transactions(destination)
-    preconditions.check_formats(destination, {name: existing[name] for name in written & existing.keys()})
     brokers = storage.broker_count(destination)
     layouts = storage.topic_layouts(source, [topic for topic, name in names.items() if name not in known])
     planned = []
     for topic, name in names.items():
-        plain = BacklogTopic(name, topic)
+        planned_topic = BacklogTopic(name, topic)
         if name not in known:
-            planned.append(_missing(plain, layouts[topic], brokers, configs[topic].own, topic in copied))
+            planned_topic = _missing(planned_topic, layouts[topic], brokers, configs[topic].own, topic in copied)
         elif topic in copied:
-            suspended = _existing(destination, plain, configs[topic], existing[name])
-            planned.append(dataclasses.replace(plain, suspended=suspended))
-        else:
-            planned.append(plain)
+            planned_topic = dataclasses.replace(
+                planned_topic, suspended=_existing(destination, planned_topic, configs[topic], existing[name])
+            )
+        planned.append(planned_topic)
     accepted, limits = _as_brokers_take_them(destination, planned)
-    preconditions.check_formats(destination, {name: limits[name] for name in written & limits.keys()})
+    shown = existing | limits
+    preconditions.check_formats(destination, {name: shown[name] for name in written & shown.keys()})
     return [
         with_limits(_taking_batches(topic, configs[topic.source], limits.get(topic.name)), limits.get(topic.name))
         for topic in accepted
