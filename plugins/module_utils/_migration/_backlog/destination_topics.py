@@ -75,14 +75,13 @@ def plan_topics(
     layouts = storage.topic_layouts(source, [topic for topic, name in names.items() if name not in known])
     planned = []
     for topic, name in names.items():
-        planned_topic = BacklogTopic(name, topic)
+        target = BacklogTopic(name, topic)
         if name not in known:
-            planned_topic = _missing(planned_topic, layouts[topic], brokers, configs[topic].own, topic in copied)
+            target = _missing(target, layouts[topic], brokers, configs[topic].own, topic in copied)
         elif topic in copied:
-            planned_topic = dataclasses.replace(
-                planned_topic, suspended=_existing(destination, planned_topic, configs[topic], existing[name])
-            )
-        planned.append(planned_topic)
+            suspended = _existing(destination, target, configs[topic], existing[name])
+            target = dataclasses.replace(target, suspended=suspended)
+        planned.append(target)
     accepted, limits = _as_brokers_take_them(destination, planned)
     shown = existing | limits
     preconditions.check_formats(destination, {name: shown[name] for name in written & shown.keys()})

@@ -62,18 +62,20 @@ def test_a_copy_that_can_begin_saves_its_ends_first(copying):
     assert [call[0] for call in copying.written.method_calls] == ["save", "run"]
 
 
-def test_nothing_is_written_where_spark_does_not_start(copying):
-    def fails(_server):
-        raise SparkFailed("Spark's Java process did not start")
-
-    with pytest.raises(SparkFailed, match="did not start"):
-        copying(spark=fails)
-    assert not copying.written.method_calls
+def no_spark(_server):
+    raise SparkFailed("Spark's Java process did not start")
 
 
-def test_nothing_is_written_for_a_server_that_would_attempt_tasks_twice(copying):
-    with pytest.raises(SparkFailed, match=r"spark\.speculation is on"):
-        copying(speculation="true")
+@pytest.mark.parametrize(
+    ("spark", "why"),
+    [
+        ({"spark": no_spark}, "did not start"),
+        ({"speculation": "true"}, r"spark\.speculation is on"),  # a server that would attempt tasks twice
+    ],
+)
+def test_nothing_is_written_where_spark_cannot_copy(copying, spark, why):
+    with pytest.raises(SparkFailed, match=why):
+        copying(**spark)
     assert not copying.written.method_calls
 
 

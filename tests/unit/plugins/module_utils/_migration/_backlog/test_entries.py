@@ -81,17 +81,18 @@ def test_what_nobody_has_committed_is_left_alone(log_start, left, reason):
 
 
 @pytest.mark.parametrize(
-    "policy, start, boundaries", [("ignore", 30, (30,)), ("start", 10, (10, 30)), ("end", 30, (30,))]
+    "offset, policy, start, boundaries",
+    [
+        (30, "ignore", 30, (30,)),
+        (30, "start", 10, (10, 30)),
+        (30, "end", 30, (30,)),
+        (3, "ignore", 10, (10,)),  # what has expired is not in the range
+    ],
 )
-def test_a_range_begins_with_the_first_group(policy, start, boundaries):
+def test_a_range_begins_with_the_first_group(offset, policy, start, boundaries):
     bounds = {HERE: Bounds(10, 60, 60)}
-    (found,) = open_ranges([group("billing", 30), group("new", None)], bounds, SOURCE, policy)
+    (found,) = open_ranges([group("billing", offset), group("new", None)], bounds, SOURCE, policy)
     assert (found.start, found.end, found.boundaries) == (start, 60, boundaries)
-
-
-def test_what_has_expired_is_not_in_the_range():
-    (found,) = open_ranges([group("billing", 3)], {HERE: Bounds(10, 60, 60)}, SOURCE, "ignore")
-    assert (found.start, found.boundaries) == (10, (10,))
 
 
 @pytest.mark.parametrize("others, start, boundaries", [((), 60, ()), ((20, 30), 20, (20, 30))])

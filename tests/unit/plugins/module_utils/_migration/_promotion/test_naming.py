@@ -116,11 +116,6 @@ def test_a_topic_keeps_its_name_only_in_another_cluster():
         check_topic_names({"a": "a"}, ["a"], True, "destination")
 
 
-def test_names_are_mapped_as_everywhere():
-    mapping = Mapping((Rule(pattern="(.*)s", to=r"\1"),))
-    assert selected(mapping, topics=("orders",)).names == {"orders": "order"}
-
-
 def test_copies_of_the_destinations_own_topics_follow_nobody():
     both_ways = Mapping(prefixes=Prefixes("eu.", "us.", "."))
     found = selected(both_ways, ["orders", "us.orders"], topic_patterns=(".*",))
