@@ -109,9 +109,9 @@ def copy_backlog(
             backlog, prepared = run.make_topics(backlog)
             if spark is not None:
                 # 5. Claim the copy: every other run of it ends, and its progress names this one.
-                backlog, lost = run.claim(backlog, prepared.made)
+                backlog = run.claim(spark, backlog, prepared.made)
                 # 6. Copy: each transaction holds records, progress and boundaries.
-                notes += run.copy_records(spark, backlog, lost, prepared, size=sum(filter(None, sizes.values())))
+                notes += run.copy_records(spark, backlog, prepared, size=sum(filter(None, sizes.values())))
                 backlog, set_back = suspended_settings.suspend_again(backlog, destination, save)
                 notes += set_back
         # 7. Note what has become of every range, unless the source has more by now.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import typing as t
 
 from ..._control import positions, topics
@@ -17,7 +18,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.grouping import values_by_key
 from ..._model.notes import Note
 from ..._model.progress import Say, counted
-from ..._model.records import TopicPartition, every_partition
+from ..._model.records import every_partition
 from ..._records.claiming import Lost
 from ..._records.jobs import Job
 from ..._spark.copy_job import check_speculation, copy, rebuild
@@ -71,44 +72,34 @@ class CopyRun:
         self.save(backlog)
         return backlog, prepared
 
-    def claim(self, backlog: Backlog, made: t.Collection[str]) -> tuple[Backlog, dict[TopicPartition, int]]:
+    def claim(self, spark: SparkSession, backlog: Backlog, made: t.Collection[str]) -> Backlog:
         """Claim the copy, so that every other run of it ends. made: topics that this run has just made.
 
-        -> the copy with the begins that hold, and where logs end whose progress is lost; nothing is claimed where any is.
-        Raises Refused where logs or other copies stand against it.
+        Where progress is lost, find out before, on Spark, how far the copy is. -> the copy with the begins that hold. Raises
+        Refused where logs or other copies stand against it, or what is lost is not to be rebuilt.
         """
-        taken = takeover.take_over(
-            backlog, self.destination, self.run, made, append=self.options.append, save=self.save
-        )
+        append, save = self.options.append, self.save
+        take_over = functools.partial(takeover.take_over, backlog, self.destination, self.run, append=append, save=save)
+        taken = take_over(made)
         if isinstance(taken, Lost):
-            takeover.check_lost(backlog, self.source, self.destination, taken.ends, self.options.on_lost_progress)
-            return backlog, taken.ends
-        return taken, {}
+            lost = taken.ends
+            takeover.check_lost(backlog, self.source, self.destination, lost, self.options.on_lost_progress)
+            partitions = counted(len(lost), "partition")
+            self.say(f"comparing what is there with the source: the progress of {partitions} is gone")
+            ranges = [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
+            taken = take_over(rebuilt=rebuild(spark, self.source, self.destination, ranges))
+        if isinstance(taken, Lost):
+            raise takeover.grown_since_rebuilt(self.destination, taken.ends)
+        return taken
 
-    def copy_records(
-        self,
-        spark: SparkSession,
-        backlog: Backlog,
-        lost: t.Mapping[TopicPartition, int],
-        prepared: Prepared,
-        size: int,
-    ) -> list[Note]:
-        """Copy on Spark what is not copied yet; of what is lost, find out before how far it is, and claim it.
+    def copy_records(self, spark: SparkSession, backlog: Backlog, prepared: Prepared, size: int) -> list[Note]:
+        """Copy on Spark what is not copied yet. Raises Locked where another run takes the copy over.
 
-        size: about how many bytes there are to copy, as far as that is known. Raises Locked where another run takes the copy
-        over.
+        size: about how many bytes there are to copy, as far as that is known.
         """
         kept, notes = copy_state.seconds_kept(self.destination, size, self.options.max_bytes_per_second, self.say)
         left = sum(each.end - each.start for each in backlog.ranges)
         self.say(f"copying at most {counted(left, 'record')}")
-        if lost:
-            partitions = counted(len(lost), "partition")
-            self.say(f"comparing what is there with the source: the progress of {partitions} is gone")
-            ranges = [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
-            rebuilt = rebuild(spark, self.source, self.destination, ranges)
-            taken = takeover.take_over(backlog, self.destination, self.run, rebuilt=rebuilt)
-            if isinstance(taken, Lost):
-                raise takeover.grown_since_rebuilt(self.destination, taken.ends)
         jobs = self._jobs(backlog, prepared, kept * copy_state.RENEWED, parallel_tasks(spark))
         try:
             with (

@@ -12,7 +12,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     copy_steps,
     entries,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import Prepared
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import (
     CopiedTopics,
     copy_entries,
@@ -204,11 +203,28 @@ def test_what_was_copied_of_a_topic_that_the_source_has_lost_is_to_be_kept(monke
         copy_steps.preconditions.check_topics(running, SOURCE, DESTINATION)
 
 
-def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(monkeypatch):
-    monkeypatch.setattr(copy_steps.takeover, "take_over", lambda *_, **_options: Lost({THERE: 140}))
-    monkeypatch.setattr(copy_steps.copy_state, "seconds_kept", lambda *_: (None, []))
-    monkeypatch.setattr(copy_steps, "rebuild", lambda *_: {})
-    options = CopyOptions(SparkOptions())
-    run = copy_steps.CopyRun(SOURCE, DESTINATION, options, lambda _: None, lambda _: None)
+@pytest.fixture
+def claim(monkeypatch):
+    """Claims a copy that finds its progress gone at these ends of the log, one look after the other."""
+
+    def claim(*ends):
+        looks = iter([Lost({THERE: end}) for end in ends] + [COPIED])
+        monkeypatch.setattr(copy_steps.takeover, "take_over", lambda *_, **_options: next(looks))
+        monkeypatch.setattr(copy_steps.takeover, "check_lost", lambda *asked: claim.lost.append(asked[3]))
+        monkeypatch.setattr(copy_steps, "rebuild", lambda *asked: claim.rebuilt.append(asked[3]))
+        run = copy_steps.CopyRun(SOURCE, DESTINATION, CopyOptions(), lambda _: None, lambda _: None)
+        return run.claim(mock.Mock(), COPIED, ())
+
+    claim.lost, claim.rebuilt = [], []
+    return claim
+
+
+def test_progress_that_is_gone_is_rebuilt_before_the_copy_is_claimed(claim):
+    assert claim() == COPIED and claim.rebuilt == []
+    assert claim(130) == COPIED
+    assert (claim.lost, claim.rebuilt) == ([{THERE: 130}], [[(COPIED.ranges[0], 130)]])
+
+
+def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(claim):
     with pytest.raises(Refused, match="topic new, partition 0: the log has grown to 140 while .* run again"):
-        run.copy_records(mock.Mock(), COPIED, {THERE: 130}, Prepared((), {}, {}, frozenset()), 0)
+        claim(130, 140)
