@@ -50,8 +50,8 @@ def plan_promotion(
     surveyed = survey.take_survey(source, destination, selection, mapping, options.acls)
     if fence is not None and fence.cluster_id == surveyed.source_id:
         surveyed = dataclasses.replace(surveyed, fence=frozenset(fence.acls))
-    use = _use(destination, surveyed, options)
-    planned = topic_decisions.decide_topics(surveyed, mapping, options, use, str(destination))
+    surveyed = _with_use(destination, surveyed, options)
+    planned = topic_decisions.decide_topics(surveyed, mapping, options, str(destination))
     needed = copied.needed_by_copies(destination, planned.plan.topics, surveyed.destination)
     changes, stay = copied.without_needed(planned.plan.topics, needed)
     plan = dataclasses.replace(planned.plan, topics=tuple(changes))
@@ -156,15 +156,17 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
     return ended
 
 
-def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
+def _with_use(destination: Connection, surveyed: survey.Survey, options: PromotionOptions) -> survey.Survey:
+    """The survey with what is known of the destination's topics that may get more partitions."""
     if options.on_fewer_partitions in (OnFewerPartitions.FAIL, OnFewerPartitions.LEAVE):
-        return topic_decisions.TopicUse()
+        return surveyed
     fewer = {
         name: surveyed.destination[name].partitions
         for source, name in surveyed.names.items()
         if name in surveyed.destination and surveyed.destination[name].partitions < surveyed.source[source].partitions
     }
-    return topic_decisions.TopicUse(survey.empty_topics(destination, fewer), survey.readers_of(destination, fewer))
+    empty, readers = survey.empty_topics(destination, fewer), survey.readers_of(destination, fewer)
+    return dataclasses.replace(surveyed, empty=empty, readers=readers)
 
 
 def _kept_less(

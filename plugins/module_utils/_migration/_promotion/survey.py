@@ -49,7 +49,8 @@ class Survey:
     version knows, empty where nobody may tell. brokers: how many the destination has. topics, destination_topics: every topic
     of either cluster. open_without_acls: whether the destination may let everybody in where there is no ACL. fence: the ACLs
     that a fence of ours has made at the source, and that do not follow. later_names: the names and prefixes of the source's
-    ACLs on topics, but its topics, that the selection would take if topics were called so.
+    ACLs on topics, but its topics, that the selection would take if topics were called so. empty, readers: of the
+    destination's topics that may get more partitions, those without records, and the groups that read each.
     """
 
     source_id: str
@@ -67,6 +68,8 @@ class Survey:
     open_without_acls: bool = False
     fence: frozenset[Acl] = frozenset()
     later_names: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+    readers: t.Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
 
 def take_survey(

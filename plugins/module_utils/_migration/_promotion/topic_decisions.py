@@ -21,13 +21,6 @@ from . import access, lockout, settings
 from .survey import Survey, TopicState
 
 
-class TopicUse(t.NamedTuple):
-    """What is known of the destination's topics that have fewer partitions: which are empty, and which groups read each."""
-
-    empty: frozenset[str] = frozenset()
-    readers: t.Mapping[str, tuple[str, ...]] = {}
-
-
 class Planned(t.NamedTuple):
     """notes: what the user should know."""
 
@@ -35,13 +28,8 @@ class Planned(t.NamedTuple):
     notes: tuple[Note, ...]
 
 
-def decide_topics(
-    survey: Survey, mapping: Mapping, options: PromotionOptions, use: TopicUse, destination: str
-) -> Planned:
-    """Decide for all topics and ACLs. destination: what the cluster calls itself. Raises Refused or InvalidInput.
-
-    use: of the destination's topics that have fewer partitions than the source's.
-    """
+def decide_topics(survey: Survey, mapping: Mapping, options: PromotionOptions, destination: str) -> Planned:
+    """Decide for all topics and ACLs. destination: what the cluster calls itself. Raises Refused or InvalidInput."""
     settings.check_overrides(options.overrides, survey.names)
     if options.replication_factor is not None and options.replication_factor > survey.brokers:
         raise Refused(
@@ -74,7 +62,7 @@ def decide_topics(
         if destination_state is None:
             topics.append(_missing(pair, survey.brokers, options, notes))
         else:
-            topics.append(_existing(pair, destination_state, use, options, notes, destination))
+            topics.append(_existing(pair, destination_state, survey, options, notes, destination))
         # How many the brokers' defaults would give a new topic is asked later, see trial.py.
         replicas = topics[-1].replication_factor if destination_state is None else destination_state.replicas
         in_sync = topics[-1].settings.get(IN_SYNC)
@@ -118,16 +106,16 @@ def _missing(pair: _TopicPair, brokers: int, options: PromotionOptions, notes: l
 def _existing(
     pair: _TopicPair,
     destination_state: TopicState,
-    use: TopicUse,
+    survey: Survey,
     options: PromotionOptions,
     notes: list[Note],
     destination: str,
 ) -> TopicChange:
     source, name, source_state, wanted = pair
     before, at_source = destination_state.partitions, source_state.partitions
-    grows = before < at_source and _grows(pair, before, use, options, destination)
+    grows = before < at_source and _grows(pair, before, name in survey.empty, options, destination)
     if grows:
-        readers = use.readers.get(name, ())
+        readers = survey.readers.get(name, ())
         read = f" Groups that read it: {first_names(readers)}." if readers else ""
         text = (
             f"{name} grows from {before} to {at_source} partitions: from now on, records with a key go to other partitions "
@@ -158,7 +146,7 @@ def _existing(
     return TopicChange(name, source, before, after, None, changes, its_id, rests)
 
 
-def _grows(pair: _TopicPair, partitions: int, use: TopicUse, options: PromotionOptions, destination: str) -> bool:
+def _grows(pair: _TopicPair, partitions: int, is_empty: bool, options: PromotionOptions, destination: str) -> bool:
     """Whether a topic with so many, and fewer, partitions gets as many; Refused where it may not stay as it is, either."""
     why = ""
     match options.on_fewer_partitions:
@@ -167,9 +155,9 @@ def _grows(pair: _TopicPair, partitions: int, use: TopicUse, options: PromotionO
         case OnFewerPartitions.LEAVE:
             return False
         case OnFewerPartitions.GROW_EMPTY_OR_LEAVE:
-            return pair.name in use.empty
+            return is_empty
         case OnFewerPartitions.GROW_EMPTY:
-            if pair.name in use.empty:
+            if is_empty:
                 return True
             why = " and holds records"
         case OnFewerPartitions.FAIL:

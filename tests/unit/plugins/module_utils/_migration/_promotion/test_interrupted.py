@@ -15,7 +15,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
     undo,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import TopicUse
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import topic_plan, topic_receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -129,7 +128,6 @@ def clusters(monkeypatch):
     monkeypatch.setattr(survey, "topic_states", lambda connection, names: its(connection).states(names))
     monkeypatch.setattr(survey, "may_be_open", lambda _connection, _acls: False)
     monkeypatch.setattr(trial, "check", lambda *_args: {})
-    monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse())
     monkeypatch.setattr(promote.topics, "cluster_id", lambda connection: "S" if connection is SOURCE else "D")
     monkeypatch.setattr(promote.topics, "list_topics", lambda connection: list(its(connection).topics))
     known_by_id(monkeypatch, lambda connection: "S" if connection is SOURCE else "D")
@@ -452,7 +450,6 @@ def test_a_topic_that_was_to_grow_because_it_was_empty_is_left_alone_once_it_hol
     destination, run, monkeypatch, on_fewer, is_refused
 ):
     """Records with a key would go to other partitions than those that are there."""
-    monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse(empty=frozenset({"old"})))
     options = dataclasses.replace(OPTIONS, on_fewer_partitions=on_fewer)
     plan = plan_of("old", options=options)
     monkeypatch.setattr(survey, "empty_topics", lambda *_asked: frozenset())

@@ -6,7 +6,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import kept_less
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import (
-    TopicUse,
     decide_topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
@@ -26,24 +25,24 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
 
 KNOWN = frozenset({"retention.ms", "segment.ms", "min.insync.replicas", "preallocate", "cleanup.policy"})
 
-UNUSED = TopicUse()
-
 
 def topic(partitions=1, replicas=1, hidden=(), **own):
     settings = {name.replace("_", "."): value for name, value in own.items()}
     return TopicState(partitions, replicas, TopicConfigs(settings, settings, frozenset(hidden)))
 
 
-def decided(source, destination, use=UNUSED, brokers=3, known=KNOWN, **options):
+def decided(source, destination, brokers=3, known=KNOWN, seen=None, **options):
     """Of topics by name, which keep their names."""
     names = {name: name for name in source}
-    survey = Survey("s", "d", names, tuple(source), tuple(destination), source, destination, known, brokers)
-    return decide_topics(survey, Mapping(), PromotionOptions(**options), use, "destination")
+    survey = Survey(
+        "s", "d", names, tuple(source), tuple(destination), source, destination, known, brokers, **seen or {}
+    )
+    return decide_topics(survey, Mapping(), PromotionOptions(**options), "destination")
 
 
-def planned(source, destination=None, use=UNUSED, **how):
+def planned(source, destination=None, **how):
     """The change of one topic, and the notes."""
-    made = decided({"orders": source}, {"orders": destination} if destination else {}, use, **how)
+    made = decided({"orders": source}, {"orders": destination} if destination else {}, **how)
     return made.plan.topics[0], made.notes
 
 
@@ -224,13 +223,13 @@ def test_another_number_of_partitions_that_stays_is_named(at_source, at_destinat
     ],
 )
 def test_fewer_partitions_grow_only_as_asked_for(choice, is_empty, after):
-    use = TopicUse(frozenset({"orders"} if is_empty else ()), {"orders": ("billing",)})
-    source, destination, option = topic(3), topic(2), OnFewerPartitions(choice)
+    seen = {"empty": frozenset({"orders"} if is_empty else ()), "readers": {"orders": ("billing",)}}
+    how = {"seen": seen, "on_fewer_partitions": OnFewerPartitions(choice)}
     if after is None:
         with pytest.raises(Refused, match="destination, topic orders: the topic has 2 partitions"):
-            planned(source, destination, use, on_fewer_partitions=option)
+            planned(topic(3), topic(2), **how)
         return
-    change, notes = planned(source, destination, use, on_fewer_partitions=option)
+    change, notes = planned(topic(3), topic(2), **how)
     assert change.after == after and change.grows == (after == 3)
     assert ("Groups that read it: billing." in notes[0].text) == (after == 3)
     assert notes[0].kind is (NoteKind.PARTITIONS_GROW if after == 3 else NoteKind.PARTITIONS_DIFFER)
