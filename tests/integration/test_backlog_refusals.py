@@ -193,7 +193,7 @@ class TestFiles:
             connection_from(each.connection, "") for each in (source, destination)
         )
         wanted = planning.entries_of(taken, mapping.Mapping(), source_connection)
-        backlog, _bounds = planning.plan(
+        backlog, _bounds, _sizes = planning.plan(
             taken, wanted, source_connection, destination_connection, planning.CopyOptions(idle_wait=0)
         )
         return backlog.name

@@ -79,7 +79,7 @@ def copy_backlog(
     wanted = planning.entries_of(snapshot, mapping, source)
     grown: list[Note] = []
     if before is None:
-        backlog, bounds = planning.plan(snapshot, wanted, source, destination, options)
+        backlog, bounds, sizes = planning.plan(snapshot, wanted, source, destination, options)
         if earlier.plan is not None:  # which would be overwritten
             preconditions.check_plan(backlog, earlier.plan, destination)
         notes = unconsumed.after_transactions(wanted, bounds, options.on_uncommitted)
@@ -89,10 +89,10 @@ def copy_backlog(
     else:
         backlog = before
         wanted, bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)
+        sizes = preconditions.sizes(before, source, bounds)
         planned = entries.copy_entries(before, wanted, options.on_uncommitted)
         may_grow = options.live or (before.is_done and entries.are_set(before, planned, destination, receipt))
         grown = planning.growth(before, bounds, source, may_grow)
-    sizes = preconditions.sizes(backlog, source, bounds)
     will_copy = save is None and not backlog.is_done
     if will_copy:
         if before is not None:  # an earlier run may have copied some of it

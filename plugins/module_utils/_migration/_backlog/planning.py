@@ -69,10 +69,11 @@ SourceBounds = t.Mapping[TopicPartition, positions.Bounds]
 
 def plan(
     snapshot: Snapshot, wanted: t.Sequence[Draft], source: Connection, destination: Connection, options: CopyOptions
-) -> tuple[Backlog, SourceBounds]:
-    """Decide what is copied, from where to where, and fix the ends. wanted: see entries_of(). -> also the source's bounds.
+) -> tuple[Backlog, SourceBounds, preconditions.Sizes]:
+    """Decide what is copied, from where to where, and fix the ends. wanted: see entries_of().
 
-    Raises Refused, NotAuthorized, NotFound or InvalidInput for whatever stands in the way.
+    -> also the source's bounds, and about how large the ranges are. Raises Refused, NotAuthorized, NotFound or InvalidInput for
+    whatever stands in the way.
     """
     source_id, destination_id = check_snapshot_cluster(snapshot, source).cluster_id, topics.cluster_id(destination)
     names = {draft.source_partition.topic: draft.partition.topic for draft in wanted}
@@ -107,9 +108,10 @@ def plan(
     ends = unconsumed.ends(destination, ranges, existing, options.append)
     begun = tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in planned.ranges)
     backlog = dataclasses.replace(planned, ranges=begun)
-    preconditions.check_room(backlog, source, destination, bounds)
+    sizes = preconditions.sizes(backlog, source, bounds)
+    preconditions.check_room(backlog, destination, sizes)
     preconditions.check_spark(backlog, options.spark)
-    return backlog, bounds
+    return backlog, bounds, sizes
 
 
 def check_known(

@@ -36,6 +36,9 @@ _LONGEST_TRANSACTION = "transaction.max.timeout.ms"
 _FORMAT = "message.format.version"
 _WITH_TRANSACTIONS = (0, 11)  # the first message format that has transactions and headers: KIP-98
 
+# The bytes of each range, by the source's partition; None where nobody tells.
+Sizes: t.TypeAlias = "dict[TopicPartition, int | None]"
+
 
 def with_ids(
     planned: t.Sequence[BacklogTopic], source: Connection, destination: Connection
@@ -233,13 +236,11 @@ def check_transactions(destination: Connection) -> None:
         )
 
 
-def check_room(
-    backlog: Backlog, source: Connection, destination: Connection, bounds: t.Mapping[TopicPartition, Bounds]
-) -> None:
+def check_room(backlog: Backlog, destination: Connection, known: Sizes) -> None:
     """Raise BrokerError where the destination's disks are too small for all replicas, as far as brokers tell.
 
-    Records that are compressed at the source may need more. Where the copy compresses them, nobody knows how much less they
-    need: then only one replica counts.
+    known: of sizes(). Records that are compressed at the source may need more. Where the copy compresses them, nobody knows
+    how much less they need: then only one replica counts.
     """
     room = storage.usable_bytes(destination)
     if room is None:
@@ -250,7 +251,6 @@ def check_room(
         existing = [topic.name for topic in backlog.topics if topic.created is None]
         replicas = {name: layout.replicas for name, layout in storage.topic_layouts(destination, existing).items()}
         replicas |= {topic.name: topic.created.replication_factor for topic in backlog.topics if topic.created}
-    known = sizes(backlog, source, bounds)
     needed = sum((known[each.source] or 0) * replicas.get(each.destination.topic, 1) for each in backlog.ranges)
     if needed > sum(room.values()):
         raise BrokerError(
@@ -269,9 +269,7 @@ def check_spark(backlog: Backlog, options: SparkOptions) -> None:
         raise InvalidInput(why.removesuffix("."), kind=FailureKind.REQUIREMENT_MISSING)
 
 
-def sizes(
-    backlog: Backlog, source: Connection, bounds: t.Mapping[TopicPartition, Bounds]
-) -> dict[TopicPartition, int | None]:
+def sizes(backlog: Backlog, source: Connection, bounds: t.Mapping[TopicPartition, Bounds]) -> Sizes:
     """About how many bytes each range has on the source's disks, by its share of the offsets; None where nobody tells.
 
     bounds: of the source's logs.
@@ -279,7 +277,7 @@ def sizes(
     bytes_on_disk = storage.log_sizes(source, [each.source for each in backlog.ranges])
     if bytes_on_disk is None:
         return {each.source: None for each in backlog.ranges}
-    result: dict[TopicPartition, int | None] = {}
+    result: Sizes = {}
     for each in backlog.ranges:
         log = bounds[each.source]
         offsets = max(1, log.high_watermark - log.log_start)

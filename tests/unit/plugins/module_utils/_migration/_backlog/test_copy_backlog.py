@@ -38,9 +38,8 @@ def copying(monkeypatch):
     bounds = {ORDERS: Bounds(0, 9, 9)}
     planning = copy_backlog.planning
     monkeypatch.setattr(planning, "entries_of", lambda *_: [Draft("a", ORDERS, "a", ORDERS, CommittedOffset(7))])
-    monkeypatch.setattr(planning, "plan", lambda *_: (PLANNED, bounds))
+    monkeypatch.setattr(planning, "plan", lambda *_: (PLANNED, bounds, {}))
     monkeypatch.setattr(copy_backlog.others, "readers_of_appended", lambda *_: [])
-    monkeypatch.setattr(copy_backlog.preconditions, "sizes", lambda *_: {})
     monkeypatch.setattr(copy_steps.destination_topics, "prepare", written.run)
 
     def copy(plan=None, speculation="false", spark=contextlib.nullcontext):

@@ -207,11 +207,11 @@ def test_disks_that_are_too_small_for_all_replicas_are_told(monkeypatch, free, r
     topic = BacklogTopic("new", "orders", created)
     planned = dataclasses.replace(backlog(None), topics=(topic,))  # half of the log
     with pytest.raises(BrokerError, match="about 8 MB .*, and 7 MB are free") if refused else contextlib.nullcontext():
-        preconditions.check_room(planned, SOURCE, SOURCE, BOUNDS)
+        preconditions.check_room(planned, SOURCE, preconditions.sizes(planned, SOURCE, BOUNDS))
     for codec, refuses in (("zstd", False), ("none", refused)):
         compressing = dataclasses.replace(SOURCE, client_config={"compression.type": codec})
         with pytest.raises(BrokerError) if refuses else contextlib.nullcontext():
-            preconditions.check_room(planned, SOURCE, compressing, BOUNDS)
+            preconditions.check_room(planned, compressing, preconditions.sizes(planned, SOURCE, BOUNDS))
 
 
 @pytest.mark.parametrize(
