@@ -61,13 +61,7 @@ class CopyRun:
     def make_topics(self, backlog: Backlog) -> tuple[Backlog, Prepared]:
         """Make the topics that are missing, and suspend settings. What was made and what stood there is saved before."""
         self.say("creating topics and suspending their retention")
-        prepared = destination_topics.prepare(
-            self.source,
-            self.destination,
-            backlog.topics,
-            {each.destination.topic for each in backlog.ranges if each.copies},
-            lambda noted: self.save(backlog.with_topics(noted)),
-        )
+        prepared = destination_topics.prepare(self.source, self.destination, backlog, self.save)
         backlog = backlog.with_topics(preconditions.with_ids(prepared.topics, self.source, self.destination))
         self.save(backlog)
         return backlog, prepared

@@ -11,7 +11,7 @@ from ..._control import storage, topics
 from ..._control.configs import TopicConfigs, alter_topic_configs, topic_configs
 from ..._control.storage import TopicLayout
 from ..._control.topic_changes import Creation
-from ..._model.backlog import CLEANUP, BacklogTopic, Suspended
+from ..._model.backlog import CLEANUP, Backlog, BacklogTopic, Suspended
 from ..._model.connection import Connection
 from ..._model.errors import NotFound, Refused
 from ..._model.failure_kinds import FailureKind
@@ -19,11 +19,9 @@ from ..._model.new_topics import BROKERS_OWN_SETTINGS, IN_SYNC, NewTopic, follow
 from ..._model.option_names import option_name
 from .. import topic_making
 from . import preconditions, suspended_settings
-from .suspended_settings import LARGEST, with_limits
+from .suspended_settings import LARGEST, Save, with_limits
 
 _SEGMENT = "segment.bytes"
-
-Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 
 
 class Prepared(t.NamedTuple):
@@ -91,19 +89,13 @@ def plan_topics(
     ]
 
 
-def prepare(
-    source: Connection,
-    destination: Connection,
-    planned: t.Sequence[BacklogTopic],
-    copied: t.Container[str],
-    save: Save,
-) -> Prepared:
+def prepare(source: Connection, destination: Connection, backlog: Backlog, save: Save) -> Prepared:
     """Make what is missing, and hold back what has to be: also what was held back for another copy when this one was planned.
 
-    copied: the topics that records are copied to. Raises Refused for one that is compacted now, unless the copy has suspended
-    that before.
-    save: writes down what was made, and what stood there before anything of it is changed.
+    Raises Refused for a topic that is compacted now and that records are copied to, unless the copy has suspended that before.
+    save: writes the copy file: what was made, and what stood there before anything of it is changed.
     """
+    planned, copied = backlog.topics, {each.destination.topic for each in backlog.ranges if each.copies}
     names = [topic.name for topic in planned]
     known = topics.partition_counts(destination, names)
     for topic in planned:
@@ -115,7 +107,7 @@ def prepare(
                 remedy="plan again in another directory",
                 kind=FailureKind.TOPIC_RECREATED,
             )
-    made, unclaimed = _make_missing(destination, planned, known, save)
+    made, unclaimed = _make_missing(destination, backlog, known, save)
     configs = topic_configs(destination, names)
     existing = {topic.name: topic for topic in planned if topic.created is None and topic.name in copied}
     source_configs = topic_configs(source, [topic.source for topic in existing.values()], as_far_as_told=True)
@@ -134,8 +126,8 @@ def prepare(
         )
         for topic in limited
     )
-    if noted != tuple(planned):
-        save(noted)
+    if noted != planned:
+        save(backlog.with_topics(noted))
     changes = {topic.name: suspended_settings.changes(topic, configs[topic.name], suspended=True) for topic in noted}
     alter_topic_configs(destination, changes)
     largest = {
@@ -167,19 +159,24 @@ def _as_brokers_take_them(
 
 
 def _make_missing(
-    destination: Connection, planned: t.Sequence[BacklogTopic], known: t.Collection[str], save: Save
+    destination: Connection, backlog: Backlog, known: t.Collection[str], save: Save
 ) -> tuple[dict[str, str | None], set[str]]:
     """Make the topics that are missing. -> the ids of those that this call has made, and the names of those that it has not.
 
     A topic that is there although the copy was to make it takes the records if it looks as planned. But nobody knows who has
     made it, so it is not deleted when the copy is given up. known: the topics that were there.
-    save: writes down what was made.
+    save: writes the copy file with what was made.
     """
+    planned = backlog.topics
     made: dict[str, str | None] = {}
 
     def note(creation: Creation) -> None:
         made.update(creation.made)
-        save(tuple(dataclasses.replace(each, topic_id=made.get(each.name, each.topic_id)) for each in planned))
+        save(
+            backlog.with_topics(
+                dataclasses.replace(each, topic_id=made.get(each.name, each.topic_id)) for each in planned
+            )
+        )
 
     missing = _to_create(topic for topic in planned if topic.name not in known)
     others = topic_making.make_topics(destination, missing, note)

@@ -13,10 +13,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     preconditions,
     suspended_settings,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
+    Backlog,
+    BacklogRange,
+    BacklogTopic,
+    Suspended,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
-from tests.support.memory_brokers import DESTINATION
+from tests.support.memory_brokers import DESTINATION, ORDERS
 
 LIMIT = "message.timestamp.before.max.ms"
 PLANNED = BacklogTopic(
@@ -54,8 +59,10 @@ def prepare(monkeypatch):
         for module in (destination_topics, topic_making.configs):
             patch(module, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(effective, own)})
         patch(destination_topics, "alter_topic_configs", lambda *_args: None)
+        copied = BacklogRange(ORDERS, 0, 9, ORDERS, 0)
+        backlog = Backlog("copy", "a", "b", "c", (PLANNED,), (copied,))
         return destination_topics.prepare(
-            DESTINATION, DESTINATION, [PLANNED], {"orders"}, [].append if saved is None else saved.append
+            DESTINATION, DESTINATION, backlog, [].append if saved is None else saved.append
         )
 
     return prepare
@@ -87,7 +94,7 @@ def test_what_this_run_has_made_is_its_own_and_noted_at_once(prepare):
     prepared = prepare(OURS, made=True, saved=saved)
     assert (prepared.largest, prepared.segments) == ({"orders": 1000}, {"orders": 900})
     assert prepared.made == {"orders"} and prepared.topics[0].created == PLANNED.created
-    assert [topics[0].topic_id for topics in saved] == ["its", "its"]
+    assert [each.topics[0].topic_id for each in saved] == ["its", "its"]
 
 
 @pytest.fixture

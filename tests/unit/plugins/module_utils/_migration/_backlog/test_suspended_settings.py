@@ -209,9 +209,13 @@ def prepared(cluster, monkeypatch):
     monkeypatch.setattr(
         destination_topics.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1)
     )
-    return lambda planned, saved: (
-        destination_topics.prepare(SOURCE, DESTINATION, planned, {"orders"}, saved.append).topics
-    )
+
+    def prepare(planned, saved):
+        backlog = dataclasses.replace(BACKLOG, topics=planned, ranges=(a_range("orders"),))
+        known = destination_topics.prepare(SOURCE, DESTINATION, backlog, lambda noted: saved.append(noted.topics))
+        return known.topics
+
+    return prepare
 
 
 def test_a_copy_that_goes_on_notes_what_somebody_has_set_before_it_suspends_that_again(cluster, prepared):
