@@ -120,7 +120,7 @@ class TestTopics:
         planned(known, start=9)
         delete_topic(destination, orders)
         message = refused()
-        assert f"topic {orders}: the topic existed when the copy was planned" in message
+        assert f"topic {orders}: the topic does not exist any more" in message
 
 
 class TestSource:

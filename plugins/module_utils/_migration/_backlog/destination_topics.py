@@ -101,7 +101,7 @@ def prepare(source: Connection, destination: Connection, backlog: Backlog, save:
     for topic in planned:
         if topic.created is None and topic.name not in known:
             raise NotFound(
-                "the topic existed when the copy was planned, but does not exist now",
+                "the topic does not exist any more",
                 cluster=str(destination),
                 topic=topic.name,
                 remedy="plan again in another directory",
