@@ -34,7 +34,8 @@ options:
       name:
         description:
           - How MirrorMaker 2 names the topics that it copies.
-          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
+          - V(identity) keeps the names (C(IdentityReplicationPolicy)), except that MirrorMaker 2 also prefixes a name that ends
+            with C(heartbeats), such as C(device_heartbeats). Set O(replication_policy.source_alias) if you have such topics.
           - V(default) prefixes the names with O(replication_policy.source_alias) and O(replication_policy.separator)
             (C(DefaultReplicationPolicy)).
         type: str

@@ -12,6 +12,7 @@ from .errors import InvalidInput
 from .faults import all_done, all_of, of_entries
 from .option_names import option_name
 from .records import LEGAL_TOPIC
+from .replication_policy import HEARTBEATS
 from .selection import check_patterns, compiled, matches
 from .visible_text import quoted
 
@@ -56,12 +57,13 @@ class Prefixes(t.NamedTuple):
     """What MirrorMaker 2 puts before names of topics.
 
     of_source: before those that it copies. of_destination: before copies of the destination's own topics at the source, empty
-    where that is not known. separator: what ends both.
+    where that is not known. separator: what ends both. ending: of those that get of_source, empty for all.
     """
 
     of_source: str = ""
     of_destination: str = ""
     separator: str = ""
+    ending: str = ""
 
 
 NO_PREFIXES = Prefixes()
@@ -71,7 +73,7 @@ NO_PREFIXES = Prefixes()
 class Mapping:
     """First rule that applies wins; what no rule is about keeps its name. InvalidInput for one that would lose it.
 
-    prefixes are what MirrorMaker 2's DefaultReplicationPolicy puts before topics. repartitioned are patterns of source topics
+    prefixes are what MirrorMaker 2's replication policy puts before topics. repartitioned are patterns of source topics
     whose records stand in other partitions there, and several of which may become one topic.
     """
 
@@ -84,7 +86,8 @@ class Mapping:
         """The destination's name of a source topic. What was copied from the destination has its own name there."""
         if self.is_own(topic):
             return topic.removeprefix(self.prefixes.of_destination)
-        return self.prefixes.of_source + _first(self.topic_rules, topic)[0]
+        name = _first(self.topic_rules, topic)[0]
+        return self.prefixes.of_source + name if topic.endswith(self.prefixes.ending) else name
 
     def is_own(self, topic: str) -> bool:
         """Is this topic of the source the copy of one of the destination's own, where MirrorMaker 2 copies both ways?"""
@@ -209,8 +212,11 @@ def repartitioned_from(patterns: t.Collection[str]) -> tuple[str, ...]:
 
 def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:
     """The prefixes that MirrorMaker 2's replication policy gives to topics, or raise InvalidInput."""
-    if policy is None or policy["name"] == "identity":
+    if policy is None:
         return NO_PREFIXES
+    if policy["name"] == "identity":
+        alias = policy.get("source_alias")
+        return Prefixes(f"{alias}{policy['separator']}", ending=HEARTBEATS) if alias else NO_PREFIXES
     if not policy.get("source_alias"):
         raise InvalidInput(
             f"{option_name('replication_policy')} has no source_alias, "

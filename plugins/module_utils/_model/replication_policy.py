@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import typing as t
 
+HEARTBEATS = "heartbeats"  # a topic whose name ends so gets the prefix with IdentityReplicationPolicy, too
+
 
 class InternalTopic(t.NamedTuple):
     """Where an internal topic is: on the source or the target cluster, and by which name."""
@@ -35,14 +37,14 @@ class ReplicationPolicy(t.NamedTuple):
 
     def topic(self, topic: str) -> str:
         """What the target calls a topic of the source."""
-        if self.name == "identity" and topic != "heartbeats":
+        if self._keeps(topic):
             return topic
         return f"{self.source_alias}{self.separator}{topic}"
 
     def source_topic(self, topic: str) -> str | None:
         """What the source calls a topic of the target; None for one that this flow has not made."""
         prefix = f"{self.source_alias}{self.separator}"
-        if self.name == "identity" and topic != f"{prefix}heartbeats":
+        if self._keeps(topic):
             return topic
         return topic.removeprefix(prefix) if topic.startswith(prefix) and topic != prefix else None
 
@@ -61,6 +63,10 @@ class ReplicationPolicy(t.NamedTuple):
     def connect_offsets(self) -> InternalTopic:
         """Where a MirrorMaker 2 that runs by itself keeps how far it is; in Connect, the worker's offset.storage.topic."""
         return InternalTopic("target", f"mm2-offsets.{self.source_alias}.internal")
+
+    def _keeps(self, topic: str) -> bool:
+        """Does a topic have the same name at both clusters? See IdentityReplicationPolicy.looksLikeHeartbeat()."""
+        return self.name == "identity" and not topic.endswith(HEARTBEATS)
 
     def _internal(self, *words: str) -> str:
         separator = self.separator if self.internal_topic_separator_enabled else "."

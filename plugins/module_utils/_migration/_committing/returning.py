@@ -71,7 +71,7 @@ def return_names(receipt: Receipt, selection: Selection, mapping: Mapping, clust
 
 def _policy(mapping: Mapping, topics: t.Mapping[str, str]) -> dict[str, str] | None:
     """MirrorMaker 2's names for the other direction, if it has copied in both and these are the names of all topics."""
-    ahead, back, separator = mapping.prefixes
+    ahead, back, separator, _ending = mapping.prefixes
     turned = Mapping(prefixes=Prefixes(back, ahead, separator))
     if not back or any(turned.topic(name) != origin for name, origin in topics.items()):
         return None

@@ -148,10 +148,10 @@ def _check_collisions(names: set[str], existing: t.Collection[str], destination:
 
 
 def _name(topic: str, mapping: Mapping, source: str) -> str:
-    if mapping.prefixes.of_source and topic.startswith(mapping.prefixes.of_source):
+    prefix = mapping.prefixes.of_source
+    if prefix and topic.startswith(prefix) and topic.endswith(mapping.prefixes.ending):
         raise InvalidInput(
-            f"the topic has the prefix {mapping.prefixes.of_source} already, "
-            f"which {option_name('replication_policy')} would give it again",
+            f"the topic has the prefix {prefix} already, which {option_name('replication_policy')} would give it again",
             cluster=source,
             topic=topic,
             why=f"{option_name('replication_policy')}.source_alias may be that of another cluster, "

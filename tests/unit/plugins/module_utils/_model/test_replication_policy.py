@@ -2,6 +2,7 @@
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, prefixes_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import (
     InternalTopic,
     ReplicationPolicy,
@@ -41,6 +42,16 @@ def test_topics_are_called_as_they_were_and_known_again(run):
     for topic in (*copied, "heartbeats"):
         assert policy.topic(topic) in its["topics_target"]
         assert policy.source_topic(policy.topic(topic)) == topic
+
+
+@pytest.mark.parametrize("topic", ["device_heartbeats", "iot.heartbeats", "heartbeats"])
+def test_a_topic_that_looks_like_heartbeats_gets_a_prefix_with_identity_too(topic):
+    """IdentityReplicationPolicy.looksLikeHeartbeat() asks how the name ends, and MirrorMaker 2 went on in another topic."""
+    policy = ReplicationPolicy("onprem", "cloud", "identity")
+    assert policy.topic(topic) == f"onprem.{topic}" == Mapping(prefixes=prefixes_from(policy._asdict())).topic(topic)
+    assert policy.source_topic(f"onprem.{topic}") == topic
+    assert policy.source_topic(topic) is None
+    assert policy.topic("heartbeats_of_devices") == "heartbeats_of_devices"
 
 
 def test_a_topic_of_another_flow_is_not_ours():

@@ -86,6 +86,8 @@ def test_of_the_topics_that_groups_have_committed_on_those_that_are_left_are_tak
 def test_a_topic_with_the_prefix_of_the_policy_is_refused():
     with pytest.raises(InvalidInput, match=r"topic eu\.orders: the topic has the prefix eu\. already"):
         selected(Mapping(prefixes=Prefixes("eu.")), ["eu.orders"], topics=("eu.orders",))
+    identity = Mapping(prefixes=Prefixes("eu.", ending="heartbeats"))
+    assert selected(identity, ["eu.orders"], topics=("eu.orders",)).names == {"eu.orders": "eu.orders"}
 
 
 @pytest.mark.parametrize(
