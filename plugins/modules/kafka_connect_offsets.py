@@ -33,7 +33,8 @@ options:
     choices: [present, rolled_back]
     default: present
   replicator:
-    description: The Replicator whose position is handed over. It must be stopped.
+    description: The Replicator whose position is handed over. It must be stopped. Before the first write, the module looks
+      twice, 5 seconds apart, whether it still copies.
     type: dict
     default: {}
     suboptions:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import typing as t
 
 from ..._control import positions, topics
@@ -24,7 +25,8 @@ from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection
 from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, stopped_at
-from .stores import Misplaced, Store, check_read_back, check_stopped
+from .still_copying import IDLE_WAIT, Look, check_rests
+from .stores import Misplaced, Store, StoredOffsets, check_read_back, check_stopped
 
 Save = t.Callable[[ConnectReceipt], None]
 
@@ -97,7 +99,8 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     known, receipt = receipt, receipt.confirmed(stored.offsets)
     after = _after(task.on_rewind, offsets, stored.offsets, receipt)
     changes = {at: offset for at, offset in after.items() if offset is not None and before[at] != offset}
-    _check(task, changes, notes)
+    look = Look(offsets, _check(task, changes, notes))
+    notes += _look_again(task, look) if changes else []
     done = HandoverOutcome(before, after, len(changes), stored.misplaced, tuple(notes))
     if save is not None and (changes or stored.misplaced):
         earlier = receipt.by_partition()
@@ -246,8 +249,19 @@ def _after(
     )
 
 
-def _check(task: Handover, offsets: Offsets, notes: list[Note]) -> None:
-    """Raise Refused that lists all positions after which MirrorMaker 2 would not go on.
+def _look_again(task: Handover, first: Look) -> list[Note]:
+    """What shows that Replicator still copies; see check_rests()."""
+    time.sleep(IDLE_WAIT)
+    now = stopped_at(task.source, task.replicator, task.selection, [])
+    copies = {at: at._replace(topic=task.policy.topic(at.topic)) for at in first.ends}
+    ends = positions.log_ends(task.destination, copies.values())
+    second = Look(now, {at: ends[copy] for at, copy in copies.items()})
+    source_ends = positions.log_ends(task.source, copies)
+    return check_rests(task.replicator, str(task.destination), task.policy, first, second, source_ends)
+
+
+def _check(task: Handover, offsets: Offsets, notes: list[Note]) -> dict[TopicPartition, int]:
+    """Where the copies end, by the source's partition. Raises Refused that lists all positions that cannot be continued.
 
     It begins at the start of the log, without a word, where a position is out of range, and trusts any other. After the end,
     that copies everything again. Before the start, it is all that can be done, and notes says so.
@@ -295,3 +309,4 @@ def _check(task: Handover, offsets: Offsets, notes: list[Note]) -> None:
             remedy=f"correct what the message lists, or leave topics out with {option_name('exclude_topic_patterns')}",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
+    return {partition: copy_ends[copy] for partition, copy in copies.items()}

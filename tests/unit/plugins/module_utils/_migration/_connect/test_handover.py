@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
+    GroupBusy,
     InvalidInput,
     NotAuthorized,
     NotFound,
@@ -102,7 +103,7 @@ class Run:
             SOURCE,
             DESTINATION,
             Replicator(DESTINATION, "connect-offsets", "replicator", "replicator"),
-            ReplicationPolicy("src", "", "identity"),
+            ReplicationPolicy("src", "", options.pop("policy", "identity")),
             options.pop("selection", Selection()),
             **options,
         )
@@ -127,6 +128,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Run]:
     ) -> Run:
         made = Run(Stored(stored or {}, misplaced), replicator=replicator)
         monkeypatch.setattr(handover, "check_stopped", lambda _connection, _groups: None)
+        monkeypatch.setattr(handover.time, "sleep", lambda _seconds: None)
         monkeypatch.setattr(handover, "stopped_at", lambda _source, _its, _selection, _notes: dict(made.replicator))
         monkeypatch.setattr(handover.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 2))
         monkeypatch.setattr(
@@ -389,6 +391,52 @@ def test_a_copy_that_has_never_held_a_record_is_refused_if_the_source_still_has_
         its.hand_over()
     held["destination"] = handover.positions.Bounds(60, 60, 60)  # all has expired
     assert its.hand_over().written == 2
+
+
+@pytest.fixture
+def copying(run, monkeypatch) -> t.Callable[..., Run]:
+    """``copying(grown)``: while the hand-over waits, so many records come to each copy of a topic."""
+
+    def make(grown: int, position: int = 50) -> Run:
+        its, ends = run({FIRST: position}), {"source": END, "destination": 70}
+        monkeypatch.setattr(
+            handover.positions,
+            "partition_bounds",
+            lambda at, places: dict.fromkeys(places, handover.positions.Bounds(0, ends[at.name], ends[at.name])),
+        )
+        waited = mock.Mock(side_effect=lambda _seconds: ends.update(destination=70 + grown))
+        monkeypatch.setattr(handover.time, "sleep", waited)
+        return its
+
+    return make
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_replicator_whose_positions_move_is_refused_before_anything_is_written(copying, monkeypatch, check):
+    """Its consumers are no members of its group, and what it went on to copy was copied twice."""
+    its = copying(0)
+    monkeypatch.setattr(handover.time, "sleep", lambda _seconds: its.replicator.update({FIRST: 53}))
+    with pytest.raises(GroupBusy, match="the positions of replicator move: orders-0 from 50 to 53: .* Stop it"):
+        its.hand_over(check=check)
+    assert (its.saved, its.store.offsets) == (0, {})
+
+
+def test_records_that_come_to_topics_of_the_tools_own_show_that_it_runs(copying):
+    with pytest.raises(GroupBusy, match=r"records still come to the copies .*: src\.orders \(3 records\)"):
+        copying(3).hand_over(policy="default")
+    assert copying(0).hand_over(policy="default").written == 1
+
+
+def test_records_that_may_be_of_producers_are_noted(copying):
+    (note,) = (note for note in copying(3).hand_over().notes if note.kind is NoteKind.CONNECTOR_MAY_RUN)
+    assert note.text.startswith("Records still come to orders (3 records) at the destination. Unless your producers")
+
+
+@pytest.mark.parametrize("policy", ["identity", "default"])
+def test_nobody_has_copied_what_comes_where_the_source_has_nothing_more(copying, policy):
+    its = copying(3, position=END - 1)
+    assert {note.kind for note in its.hand_over(policy=policy).notes} <= {NoteKind.POSITION_MISSING}
+    assert its.hand_over(policy=policy).written == 0
 
 
 def test_a_position_before_the_log_is_handed_over_and_what_has_expired_is_named(run):
