@@ -25,7 +25,8 @@ options:
   state:
     description:
       - Which positions the connector has afterwards.
-      - V(present) stores Replicator's positions.
+      - V(present) stores Replicator's positions. Replicator has copied on purpose what it has a position for, so of the default
+        patterns of O(exclude_topic_patterns), only C(heartbeats) applies.
       - V(rolled_back) restores the positions that were stored before, according to O(receipt), of the topics in it that are
         selected. Without O(topics), O(topic_patterns) and O(exclude_topic_patterns), these are all topics in the receipt.
         Records that Replicator has copied may then be recopied.

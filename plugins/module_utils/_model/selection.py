@@ -76,13 +76,14 @@ class Selection:
         excluded = all_excluded(self.exclude_group_patterns, DEFAULT_EXCLUDED_GROUPS)
         return _select(existing, self.groups, self.group_patterns, excluded)
 
-    def select_topics(self, existing: t.Iterable[str], group: str | None = None) -> Selected:
+    def select_topics(self, existing: t.Iterable[str], group: str | None = None, only_own: bool = False) -> Selected:
         """The same for topics; without any topic selection every existing one that is not excluded.
 
         group: whose topics they are. Whoever names it means all that it consumes, but for what he excludes himself.
+        only_own: whether that is so of all.
         """
         own = self.exclude_topic_patterns
-        excluded = (own or ()) if group in self.named_groups else all_excluded(own, DEFAULT_EXCLUDED_TOPICS)
+        excluded = (own or ()) if only_own or group in self.named_groups else all_excluded(own, DEFAULT_EXCLUDED_TOPICS)
         patterns = self.topic_patterns if self.topics or self.topic_patterns else (".*",)
         return _select(existing, self.topics, patterns, excluded)
 

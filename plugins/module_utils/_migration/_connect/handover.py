@@ -21,12 +21,12 @@ from ..._model.option_names import option_name
 from ..._model.policies import OnMisplaced, OnRewind
 from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition, every_partition
-from ..._model.replication_policy import ReplicationPolicy
-from ..._model.selection import Selection
+from ..._model.replication_policy import HEARTBEATS, ReplicationPolicy
+from ..._model.selection import Selection, all_excluded
 from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, stopped_at
 from .still_copying import IDLE_WAIT, Look, check_rests
-from .stores import Misplaced, Store, StoredOffsets, check_read_back, check_stopped
+from .stores import Misplaced, Store, check_read_back, check_stopped
 
 Save = t.Callable[[ConnectReceipt], None]
 
@@ -83,6 +83,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     receipt: that of receipt_of(). save: writes the receipt, before the first write and after the last; None predicts only.
     """
     task.selection.check_words()
+    task = dataclasses.replace(task, selection=_of_copies(task.selection))
     notes = [*store.check()]
     replicator = task.replicator
     check_stopped(task.source, [replicator.group])
@@ -141,8 +142,7 @@ def take_back(
     """
     selection.check_words()
     # What is in the receipt was handed over on purpose: only the user's own patterns leave something out.
-    own = dataclasses.replace(selection, exclude_topic_patterns=selection.exclude_topic_patterns or ())
-    selected, left_out = _selected(own, receipt.by_partition(), Holder("in the receipt"))
+    selected, left_out = _selected(selection, receipt.by_partition(), Holder("in the receipt"))
     notes = (*store.check(), *left_out)
     stored = store.read()
     concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in selected}
@@ -186,10 +186,19 @@ def _selected(
 ) -> tuple[tuple[str, ...], list[Note]]:
     """The selected topics of these partitions, and notes of the others. Raises NotFound or InvalidInput, as the holder does."""
     known = {partition.topic for partition in partitions}
-    chosen = selection.select_topics(known)
+    chosen = selection.select_topics(known, only_own=True)
     holder.check_named("topic", selection.topics, known)
     holder.check_matched("topic", selection.topic_patterns, known, chosen)
     return chosen.names, [*excluded(topics=chosen.left_out), *selection.unused("topics", known, holder.place)]
+
+
+def _of_copies(selection: Selection) -> Selection:
+    """With the patterns that apply: the user's own, and heartbeats, which MirrorMaker 2 fills itself.
+
+    What Replicator has a position for was copied on purpose, whatever it is called.
+    """
+    excluded = all_excluded(selection.exclude_topic_patterns, (HEARTBEATS,))
+    return dataclasses.replace(selection, exclude_topic_patterns=excluded)
 
 
 def _without_position(source: Connection, offsets: Offsets, stored: Offsets) -> list[Note]:

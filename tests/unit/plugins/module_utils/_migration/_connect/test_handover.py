@@ -262,7 +262,7 @@ def test_only_the_selected_topics_are_restored(handed_over, selection, restored)
             r"no topic in the receipt is matched by topic_patterns \['order'\]",
         ),
         (
-            {"exclude_topic_patterns": ("ord.*",)},
+            {"exclude_topic_patterns": ("ord.*", ".*beats")},
             InvalidInput,
             "no topic in the receipt is selected: Left out by exclude_t",
         ),
@@ -504,6 +504,19 @@ def test_only_selected_topics_are_handed_over(run):
     assert set(done.after) == {FIRST, OTHER}
     said = "Left out by exclude_topic_patterns: heartbeats (called like MirrorMaker 2's). To take them, name them in topics."
     assert done.notes[0] == Note(NoteKind.EXCLUDED, said)
+
+
+@pytest.mark.parametrize("own", [None, ("parcels",)])
+def test_topics_that_replicator_has_copied_are_handed_over_although_they_are_called_like_mirror_makers(run, own):
+    """Nothing said that MirrorMaker 2 copies them again from their start."""
+    called = {TopicPartition("iot-heartbeats", 0): 50, TopicPartition("mm2-orders", 0): 50}
+    its = run({FIRST: 50, **called, OTHER: 50})
+    done = its.hand_over(policy="default", selection=Selection(exclude_topic_patterns=own))
+    assert set(done.after) == {FIRST, *called} | ({OTHER} if own is None else set())
+    undone = take_back(
+        its.store, its.receipt, Selection(exclude_topic_patterns=("orders",)), OnMisplaced.FAIL, its.save
+    )
+    assert undone.after.keys() >= called.keys()
 
 
 def test_a_hand_over_of_nothing_is_refused(run):
