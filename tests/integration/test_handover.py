@@ -211,7 +211,12 @@ def test_wrong_input_is_refused_before_anything_is_written(handover):
     replicator.store(topic, 2, '{"offset":5000}')
     assert "after the source's last offset" in refused(position="stored")
     replicator.store("gone", 0, '{"offset":1}')
-    assert "gone-0 does not exist at the source" in refused(position="stored")
+    stored = {**options, "replicator": {**options["replicator"], "position": "stored"}}
+    assert "gone-0 does not exist at the source" in refuses("kafka_connect_offsets", **stored, topics=["gone"])
+    replicator.store(topic, 2, '{"offset":50}')
+    looked = succeeds("kafka_connect_offsets", check=True, **stored)
+    assert {row["topic"] for row in looked["entries"]} == {topic}
+    assert any("does not have their topics any more: 1 position, of gone-0." in line for line in looked["warnings"])
     with pytest.raises(NoSuchTopic):
         handover.stored()
 

@@ -91,8 +91,9 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     known_offsets = stopped_at(task.source, replicator, task.selection, notes)
     holder = Holder("among those of which a position is known", str(replicator.connection))
     selected, left_out = _selected(task.selection, known_offsets, holder)
-    offsets = {partition: offset for partition, offset in sorted(known_offsets.items()) if partition.topic in selected}
+    chosen = {partition: offset for partition, offset in sorted(known_offsets.items()) if partition.topic in selected}
     notes += left_out
+    offsets = _of_existing_topics(task.source, chosen, notes)
     stored = store.read()
     notes += [*stored.notes, *_without_position(task.source, offsets, stored.offsets)]
     _check_misplaced(store, stored.misplaced, task.on_misplaced)
@@ -199,6 +200,17 @@ def _of_copies(selection: Selection) -> Selection:
     """
     excluded = all_excluded(selection.exclude_topic_patterns, (HEARTBEATS,))
     return dataclasses.replace(selection, exclude_topic_patterns=excluded)
+
+
+def _of_existing_topics(source: Connection, offsets: Offsets, notes: list[Note]) -> Offsets:
+    """Those of topics that the source has, unless it has none of them: Connect keeps positions of deleted topics for ever."""
+    counts = topics.partition_counts(source, {partition.topic for partition in offsets})
+    gone = [partition for partition in offsets if partition.topic not in counts]
+    if not gone or not counts:
+        return offsets
+    text = f"Left out, because the source does not have their topics any more: {counted(len(gone), 'position')}, of "
+    notes.append(Note(NoteKind.EXCLUDED, f"{text}{partitions_text(gone)}."))
+    return {partition: offset for partition, offset in offsets.items() if partition.topic in counts}
 
 
 def _without_position(source: Connection, offsets: Offsets, stored: Offsets) -> list[Note]:

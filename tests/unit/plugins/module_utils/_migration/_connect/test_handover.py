@@ -455,6 +455,24 @@ def test_everything_that_cannot_be_continued_is_named(run):
         run({TopicPartition("orders", 7): 20, OTHER: END, FIRST: 20}).hand_over()
 
 
+def test_positions_of_topics_that_were_deleted_long_ago_are_left_out(run, monkeypatch):
+    """Keys stay in a compacted topic for ever, and one such refused the whole hand-over."""
+    its = run({FIRST: 50, SECOND: 60, OTHER: 5, TopicPartition("parcels", 1): 5})
+    monkeypatch.setattr(
+        handover.topics,
+        "partition_counts",
+        lambda cluster, names: {name: 2 for name in names if cluster is not SOURCE or name != "parcels"},
+    )
+    done = its.hand_over()
+    assert set(done.after) == its.store.offsets.keys() == {FIRST, SECOND}
+    told = "Left out, because the source does not have their topics any more: 2 positions, of parcels-0 to 1."
+    assert done.notes == (Note(NoteKind.EXCLUDED, told),)
+    for replicator in ({OTHER: 5}, {OTHER: 5, FIRST._replace(partition=7): 5}):
+        its.replicator = replicator
+        with pytest.raises(Refused, match="1 position cannot be continued: .* does not exist at the source"):
+            its.hand_over()
+
+
 def test_keys_that_mislead_are_refused_or_removed(run):
     misplaced = ((TopicPartition("mm2-offsets.src.internal", 3), b"key"),)
     its = run({FIRST: 50}, {FIRST: 50}, misplaced)
