@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_c
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
     TopicDescription,
+    broker_ids,
     describe_configs,
     describe_topics,
     partition_counts,
@@ -201,7 +202,13 @@ def test_every_broker_of_a_cluster_counts(own_cluster, monkeypatch):
 
     os.kill(three.cluster.pids["broker-3"], signal.SIGKILL)
     alter_topic_configs(connection, {"orders-1": {"retention.ms": "5000"}})  # though one does not answer any more
-    until(lambda: storage.broker_count(connection) == 2, seconds=30)
+    until(lambda: len(attempt(connection, broker_ids)) == 2, seconds=30)
+    assert storage.broker_count(connection) == 3
+    create_topics(connection, {"while-one-is-down": NewTopic(1, 3, {})})
+    placed = storage.partition_replicas(connection, ["while-one-is-down"])
+    assert placed == {TopicPartition("while-one-is-down", 0): Replicas(3, 2)}
+    (refusal,) = topic_changes.try_creation(connection, {"four": NewTopic(1, 4, {})}).refusals.values()
+    assert "only 3 broker(s) are registered" in refusal.why
     where = [TopicPartition("orders-1", number) for number in range(3)]
     assert storage.partition_replicas(connection, ["orders-1"]) == dict.fromkeys(where, Replicas(3, 2))
     assert set(storage.log_sizes(connection, where)) == set(where)

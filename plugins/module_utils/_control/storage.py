@@ -60,8 +60,18 @@ def topic_layouts(connection: Connection, topics: t.Collection[str]) -> dict[str
 
 
 def broker_count(connection: Connection) -> int:
-    """How many brokers are up."""
-    return len(attempt(connection, broker_ids))
+    """How many brokers are up, or have replicas: one that is down for a moment gives new topics no fewer replicas for good.
+
+    Brokers have the last word, and some refuse a topic while one of those that it needs is down.
+    """
+
+    def read(client: AdminClient) -> int:
+        told = request_metadata(client, None)
+        partitions = [partition for topic in told.topics for partition in topic.partitions]
+        with_replicas = {node for partition in partitions for node in partition.replica_nodes}
+        return len(with_replicas.union(broker.node_id for broker in told.brokers))
+
+    return attempt(connection, read)
 
 
 def log_sizes(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int] | None:

@@ -31,7 +31,7 @@ NEVER_SHOWN = {
         _migration._promotion.access._carried _migration._promotion.lockout._first_acls
         _migration._promotion.lockout.check_lockout
         _migration._promotion.settings.check_overrides
-        _migration._promotion.topic_decisions.decide_topics _migration.one_cluster.check_rules_fit
+        _migration.one_cluster.check_rules_fit
         _migration.take_snapshot._in_use _model.mapping.Mapping.idle_group_rules _model.mapping.Mapping.source_topics
         _model.mapping._first _model.mapping.prefixes_from
         _model.offset_formats.from_text _model.offset_formats.read_snapshot _model.promotion.PromotionOptions.check

@@ -46,7 +46,7 @@ class Survey:
     """What both clusters have.
 
     names: what each selected topic of the source is called at the destination. known: the settings that the destination's
-    version knows, empty where nobody may tell. brokers: how many the destination has. topics, destination_topics: every topic
+    version knows, empty where nobody may tell. brokers: see storage.broker_count(). topics, destination_topics: every topic
     of either cluster. open_without_acls: whether the destination may let everybody in where there is no ACL. fence: the ACLs
     that a fence of ours has made at the source, and that do not follow. later_names: the names and prefixes of the source's
     ACLs on topics, but its topics, that the selection would take if topics were called so. empty, readers: of the

@@ -31,14 +31,6 @@ class Planned(t.NamedTuple):
 def decide_topics(survey: Survey, mapping: Mapping, options: PromotionOptions, destination: str) -> Planned:
     """Decide for all topics and ACLs. destination: what the cluster calls itself. Raises Refused or InvalidInput."""
     settings.check_overrides(options.overrides, survey.names)
-    if options.replication_factor is not None and options.replication_factor > survey.brokers:
-        raise Refused(
-            f"{option_name('replication_factor')} is {options.replication_factor}, "
-            f"and the cluster has {counted(survey.brokers, 'broker')}",
-            cluster=destination,
-            remedy=f"set {option_name('replication_factor')} to at most that, to source or to broker",
-            kind=FailureKind.INVALID_OPTION,
-        )
     notes = list(survey.notes)
     topics = []
     carried = {

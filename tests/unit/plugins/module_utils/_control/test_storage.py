@@ -12,6 +12,19 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
 
 
+@pytest.mark.parametrize(("up", "count"), [([1, 2], 3), ([1, 2, 3, 4], 4)])
+def test_a_broker_that_is_down_for_a_moment_counts(monkeypatch, up, count):
+    """New topics got fewer replicas for good, and the note said that the destination had fewer brokers."""
+    partitions = [types.SimpleNamespace(replica_nodes=nodes) for nodes in ([1, 2], [2, 3])]
+    told = types.SimpleNamespace(
+        brokers=[types.SimpleNamespace(node_id=node) for node in up],
+        topics=[types.SimpleNamespace(partitions=partitions), types.SimpleNamespace(partitions=[])],
+    )
+    monkeypatch.setattr(storage, "attempt", lambda _connection, read: read(None))
+    monkeypatch.setattr(storage, "request_metadata", lambda _client, topics: told)
+    assert storage.broker_count(NOWHERE) == count
+
+
 def test_a_topic_has_as_many_replicas_as_most_partitions_while_others_move(monkeypatch):
     replicas = {("orders", 0): 3, ("orders", 1): 6, ("orders", 2): 3, ("returns", 0): 3, ("returns", 1): 2}
     found = {TopicPartition(*where): Replicas(count, 1) for where, count in replicas.items()}
