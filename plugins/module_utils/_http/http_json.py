@@ -57,8 +57,9 @@ class Endpoint:
         return self.login and base64.b64encode(":".join(self.login).encode()).decode()
 
     def hidden(self, text: str) -> str:
-        """What the endpoint says, in one line and without the secret that it was told."""
-        for secret in filter(None, (self.credentials, self.login and self.login[1])):
+        """What the endpoint says, in one line and without the secret that it was told, decoded or not."""
+        own = self.login and self.login[1]
+        for secret in filter(None, (self.credentials, own, own and urllib.parse.unquote(own))):
             text = text.replace(secret, HIDDEN)
         return shortened("".join(letter if letter.isprintable() else " " for letter in text).strip(), _SHOWN)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import json
 import math
 import re
@@ -29,12 +30,14 @@ _FORM = "application/x-www-form-urlencoded"
 _UNTOLD_LIFETIME = 300.0  # seconds
 _LONGEST_LIFETIME = 1 << 31
 
+Login = tuple[str, str]
+
 
 class TokenSource:
     """Tokens for a login. It keeps one until shortly before it expires, by a clock that nobody sets."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self._connection, self._logins = connection, _logins(connection)
         self._token, self._expires = "", -math.inf
         self._one_at_a_time = threading.Lock()  # librdkafka asks in threads of its own
 
@@ -43,7 +46,7 @@ class TokenSource:
         early = 0.0 if self._connection.oauth_token else EARLY_SECONDS  # there is no other one
         with self._one_at_a_time:
             if time.monotonic() > self._expires - early:
-                self._token, seconds = _new_token(self._connection)
+                self._token, seconds = _new_token(self._connection, self._logins)
                 self._expires = time.monotonic() + seconds
             return self._token, self._expires - time.monotonic()
 
@@ -78,10 +81,20 @@ def token_source(connection: Connection) -> TokenSource:
     return source
 
 
-def _new_token(connection: Connection) -> tuple[str, float]:
+def _logins(connection: Connection) -> list[Login]:
+    """Client id and secret as the Authorization header may have them: encoded as RFC 6749, section 2.3.1, wants it, and plain.
+
+    Many endpoints do not decode them, so that Kafka's clients send them plain by default (KIP-1025).
+    """
+    plain = (connection.oauth_client_id or "", connection.oauth_client_secret or "")
+    encoded = (urllib.parse.quote(plain[0], safe=""), urllib.parse.quote(plain[1], safe=""))
+    return list(dict.fromkeys([encoded, plain]))
+
+
+def _new_token(connection: Connection, logins: list[Login]) -> tuple[str, float]:
     if connection.oauth_token:
         return connection.oauth_token, _seconds_left(connection)
-    return msk.signed(connection) if connection.aws_region else _granted(connection)
+    return msk.signed(connection) if connection.aws_region else _granted(connection, logins)
 
 
 def _seconds_left(connection: Connection) -> float:
@@ -108,25 +121,28 @@ def _claims(token: str) -> dict[str, t.Any]:
     return {}
 
 
-def _granted(connection: Connection) -> tuple[str, float]:
-    """A token, and how many seconds it lives.
+def _granted(connection: Connection, logins: list[Login]) -> tuple[str, float]:
+    """A token, and how many seconds it lives. logins: only the first that the endpoint knows is left.
 
     The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1).
     """
-    client, secret = (
-        urllib.parse.quote(each or "", safe="") for each in (connection.oauth_client_id, connection.oauth_client_secret)
-    )
     form = {"grant_type": "client_credentials", "scope": connection.oauth_scope, "audience": connection.oauth_audience}
     url = connection.oauth_token_url or ""
-    endpoint = _endpoint(connection, (client, secret))
-    try:
-        body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
-        answer = ask_patiently(lambda: ask(endpoint, "POST", url, body, _FORM), PATIENCE)
-    except ConnectionFailed as exc:
-        raise _failed(connection, exc.why or exc.what) from exc
+    body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
+    for login in list(logins):
+        endpoint = _endpoint(connection, login)
+        try:
+            answer = ask_patiently(functools.partial(ask, endpoint, "POST", url, body, _FORM), PATIENCE)
+        except ConnectionFailed as exc:
+            raise _failed(connection, exc.why or exc.what) from exc
+        if answer.is_success:
+            logins[:] = [login]
+        if not _is_unknown(answer):
+            break
     try:
         if not answer.is_success:
-            raise ValueError(f"{answer.status} {endpoint.hidden(answer.reason)}{_code(answer)}")
+            code = _code(answer)
+            raise ValueError(f"{answer.status} {endpoint.hidden(answer.reason)}{f' ({code})' if code else ''}")
         granted = answer.json()
         if isinstance(granted, dict):
             return _token(granted), _lifetime(granted)
@@ -135,14 +151,19 @@ def _granted(connection: Connection) -> tuple[str, float]:
         raise _failed(connection, str(exc)) from exc
 
 
+def _is_unknown(answer: HttpAnswer) -> bool:
+    """Does an endpoint say that it does not know client and secret?"""
+    return answer.status == 401 or (answer.status == 400 and _code(answer) in ("invalid_client", "unauthorized_client"))
+
+
 def _code(answer: HttpAnswer) -> str:
-    """The error code of RFC 6749, section 5.2; nothing else that an endpoint says is shown."""
+    """The error code of RFC 6749, section 5.2, empty for none; nothing else that an endpoint says is shown."""
     try:
         said = answer.json()
     except ValueError:
         return ""
     code = said.get("error") if isinstance(said, dict) else None
-    return f" ({code})" if isinstance(code, str) and re.fullmatch("[a-z_]{1,40}", code) else ""
+    return code if isinstance(code, str) and re.fullmatch("[a-z_]{1,40}", code) else ""
 
 
 def _token(granted: dict[str, t.Any]) -> str:
@@ -165,7 +186,7 @@ def _lifetime(granted: dict[str, t.Any]) -> float:
     return float(seconds) if seconds > 0 else _UNTOLD_LIFETIME
 
 
-def _endpoint(connection: Connection, login: tuple[str, str]) -> Endpoint:
+def _endpoint(connection: Connection, login: Login) -> Endpoint:
     """The token endpoint, with the authorities that librdkafka's properties name; its "probe" means the system's."""
     config = connection.client_config
     text, path = config.get("https.ca.pem"), config.get("https.ca.location")

@@ -40,6 +40,40 @@ def test_a_token_is_granted_for_the_client_and_kept():
     assert endpoint.asked == [(basic, form)]
 
 
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [(401, b""), (400, b'{"error": "invalid_client"}'), (400, b'{"error": "unauthorized_client"}')],
+)
+def test_an_endpoint_that_does_not_decode_client_and_secret_gets_them_plain(status, answer):
+    """As Kafka's clients send them by default. A right secret with such characters was refused and called wrong."""
+    encoded, plain = (
+        "Basic " + base64.b64encode(login).decode() for login in (b"mig%3Arator:s3%40cret", b"mig:rator:s3@cret")
+    )
+
+    def knows_plain(_form):
+        known = endpoint.asked[-1][0] == plain
+        return (200, b'{"access_token": "t0ken", "expires_in": 10}') if known else (status, answer)
+
+    with TokenEndpoint(knows_plain) as endpoint:
+        its = connection(
+            oauth_token_url=endpoint.url, oauth_client_id="mig:rator", oauth_client_secret="s3@cret", oauth_scope="a"
+        )
+        assert token_source(its).token()[0] == "t0ken"  # which expires soon: two are granted
+    assert [login for login, _form in endpoint.asked] == [encoded, plain, plain]
+
+
+def test_a_refusal_of_the_request_is_no_reason_to_ask_once_more():
+    with granting(b'{"error": "invalid_scope"}', 400) as endpoint, pytest.raises(ConnectionFailed):
+        token_source(client_of(endpoint))
+    assert len(endpoint.asked) == 1
+
+
+def test_neither_form_of_a_secret_is_shown():
+    for own in ("s3%40cret", "s3@cret"):
+        said = tokens.Endpoint("idp", ("migrator", own)).hidden("no s3@cret")
+        assert "s3@cret" not in said and said.startswith("no ")
+
+
 def test_a_token_that_expires_soon_is_renewed():
     with granting(b'{"access_token": "t0ken", "expires_in": 10}') as endpoint:
         token_source(client_of(endpoint)).token()
