@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import typing as t
 
@@ -15,7 +16,7 @@ from .._model.errors import InvalidFile
 from .._model.faults import all_done
 from .._model.known_names import is_repartition_topic
 from .._model.mapping import rules_from
-from .._model.notes import Note
+from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, path_option
 from .._model.policies import Acls, OnLockout, OnStillWritten
 from .._model.selection import Selection
@@ -45,9 +46,9 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
                 topic_plan.from_json(before, path)  # what is no plan, such as the receipt, is not overwritten
             mapping, wished = options.mapping(params), _options(params)
             fence_path = None if wished.acls is Acls.NONE else params["fence_receipt"]  # without ACLs, nobody needs it
-            plan, notes = promote.plan_promotion(
-                source, destination, _selection(params), mapping, wished, _parsed_fence(fence_path, "fence_receipt")
-            )
+            read_fence = functools.partial(_parsed_fence, fence_path, "fence_receipt")
+            plan, notes = promote.plan_promotion(source, destination, _selection(params), mapping, wished, read_fence)
+            notes = (*notes, *_unused_fence(fence_path, read_fence(), plan))
         else:
             made_by = "kafka_topic_promotion with state: planned"
             planned = files.parsed_required(path, topic_plan.from_json, "topics", made_by)
@@ -126,6 +127,21 @@ def _parsed_fence(path: str | None, option: str = "") -> topic_receipt.Promotion
             remedy=f"correct {option_name(option) if option else path_option()}: each fence and each promotion needs its own",
         )
     return receipt
+
+
+def _unused_fence(
+    path: str | None, receipt: topic_receipt.PromotionReceipt | None, plan: topic_plan.TopicPlan
+) -> list[Note]:
+    """A note of a receipt that leaves nothing out, but not of the role's default one, which no fence need have made."""
+    if path is None:
+        return []
+    told = "so no ACL is left out as one of a fence at the source."
+    if receipt is None and os.path.normpath(path).split(os.sep)[-3::2] != ["kafka-fences", "topics-receipt.json"]:
+        return [Note(NoteKind.FILE_MISSING, f"{option_name('fence_receipt')}, {path}, does not exist, {told}")]
+    if receipt is not None and receipt.cluster_id != plan.source_id:
+        why = f"is of cluster {receipt.cluster_id}, and the source is {plan.source_id}"
+        return [Note(NoteKind.FILE_LEFT_OUT, f"{option_name('fence_receipt')}, {path}, {why}, {told}")]
+    return []
 
 
 def roll_back_topics(module: Module) -> dict[str, t.Any]:

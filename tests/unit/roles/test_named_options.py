@@ -38,7 +38,8 @@ NEVER_SHOWN = {
         kafka_group_offsets._backup kafka_group_offsets._check_backup_stays kafka_offset_commit._check_source
         _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _module.digests.check_digest _module.options.check_named_once _module.options.match_on
-        _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making._faults
+        _module.options.replication_policy _module.promoting._unused_fence
+        _module.status_files.check_status_paths _module.plan_making._faults
         _module.reset_making.faults_of_reset
         _module.plan_making._faults_without_source _module.plan_making._snapshot _module.plan_making._from_records
         _model.promotion.PromotionOptions._contradictions

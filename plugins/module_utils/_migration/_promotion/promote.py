@@ -40,16 +40,18 @@ def plan_promotion(
     selection: Selection | CommittedTopics,
     mapping: Mapping,
     options: PromotionOptions,
-    fence: PromotionReceipt | None = None,
+    read_fence: t.Callable[[], PromotionReceipt | None] = lambda: None,
 ) -> topic_decisions.Planned:
     """Decide what is changed, and let the destination's brokers check it. Nothing is written.
 
-    fence: the receipt of a fence, which counts if it is one of the source.
+    read_fence: reads the receipt of a fence, which counts if it is one of the source; before and after the source's ACLs are
+    read, so that what is fenced, or lifted, meanwhile does not follow.
     """
     all_done(lambda: check_selection(selection), options.check)
+    before = read_fence()
     surveyed = survey.take_survey(source, destination, selection, mapping, options.acls)
-    if fence is not None and fence.cluster_id == surveyed.source_id:
-        surveyed = dataclasses.replace(surveyed, fence=frozenset(fence.acls))
+    fences = [each for each in (before, read_fence()) if each is not None and each.cluster_id == surveyed.source_id]
+    surveyed = dataclasses.replace(surveyed, fence=frozenset(acl for each in fences for acl in each.acls))
     surveyed = _with_use(destination, surveyed, options)
     planned = topic_decisions.decide_topics(surveyed, mapping, options, str(destination))
     needed = copied.needed_by_copies(destination, planned.plan.topics, surveyed.destination)

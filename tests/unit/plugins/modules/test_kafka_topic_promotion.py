@@ -190,14 +190,31 @@ def test_a_promotion_is_not_undone_by_a_fence(promote, tmp_path, state, acls):
 
 def test_a_promotion_takes_only_the_receipt_of_a_fence_and_none_that_is_not_there(promote, tmp_path):
     promote(fence_receipt=str(tmp_path / "none.json"), acls="mirror")
-    assert promote.fence is None
+    assert promote.fence() is None
     fence = PromotionReceipt("S", acls={READ._replace(permission="DENY"): False})
     promote(fence_receipt=saved(tmp_path / "fence.json", topic_receipt.to_json(fence)), acls="mirror")
-    assert promote.fence == fence
+    assert promote.fence() == fence
     other = saved(tmp_path / "other.json", topic_receipt.to_json(RECEIPT))
     assert "is the receipt of a promotion" in (said := promote(fence_receipt=other, acls="mirror")["msg"])
     assert "orrect fence_receipt" in said
     assert "failed" not in promote(fence_receipt=other)  # without ACLs, nobody reads it
+
+
+def test_the_receipt_of_a_fence_that_leaves_nothing_out_is_named(promote, tmp_path):
+    """A path that was misspelt, or a receipt of another cluster, was ignored, and the fence followed to the destination."""
+    fence = tmp_path / "fence.json"
+    for text, kind, said in (
+        (None, "file_missing", f"fence_receipt, {fence}, does not exist, so no ACL is left out"),
+        (topic_receipt.to_json(PromotionReceipt("D")), "file_left_out", "is of cluster D, and the source is S, so"),
+    ):
+        if text is not None:
+            saved(fence, text)
+        told = promote(fence_receipt=str(fence), acls="mirror")
+        assert told["note_kinds"][1:] == [kind] and said in told["notes"][1]
+    saved(fence, topic_receipt.to_json(PromotionReceipt("S")))
+    default = tmp_path / "kafka-fences" / "onprem" / "topics-receipt.json"
+    for path in (fence, default):
+        assert promote(fence_receipt=str(path), acls="mirror")["note_kinds"] == ["fewer_replicas"]
 
 
 @pytest.mark.parametrize("state", ["fenced", "lifted"])
