@@ -120,9 +120,15 @@ def _change(connection: Connection, acls: t.Sequence[Acl], *, creates: bool) -> 
                     remedy="remove the cause, and run again: what is done stays",
                 )
 
+    shown_by: set[int] = set()  # of many ACLs, a list takes seconds: no broker is asked again
+
     def shown(client: AdminClient) -> bool:
-        listed = [_listed(client, connection, node) for node in broker_ids(client)]
-        return all((acl in each) == creates for each in listed for acl in acls)
+        nodes = broker_ids(client)
+        for node in set(nodes) - shown_by:
+            listed = _listed(client, connection, node)
+            if all((acl in listed) == creates for acl in acls):
+                shown_by.add(node)
+        return shown_by.issuperset(nodes)
 
     if acls:
         attempt(connection, change)

@@ -8,6 +8,7 @@ only what is about reading. What an ACL means: org.apache.kafka.metadata.authori
 
 from __future__ import annotations
 
+import bisect
 import typing as t
 
 from ..._model.acls import (
@@ -66,13 +67,13 @@ def acl_changes(
     # Mirror and cutover do not take each other's ACLs for ones that only the destination has.
     known = carried | narrowed | mirrored
     resources = {each[:3] for acl in carried for each in _wanted(acl, options)}
-    others = set(survey.destination_topics) - set(topics)
-    extras = {acl for acl in destination - known if acl[:3] in resources or covers(acl, topics)}
+    covers, covers_others = covering(topics), covering(set(survey.destination_topics) - set(topics))
+    extras = {acl for acl in destination - known if acl[:3] in resources or covers(acl)}
     stays = {"": extras}
     if options.remove_acls:
         denying = {acl for acl in extras if acl.permission == DENY}
         allowing = extras - denying
-        wide = {acl for acl in allowing if acl.name == EVERY or (acl[:3] not in resources and covers(acl, others))}
+        wide = {acl for acl in allowing if acl.name == EVERY or (acl[:3] not in resources and covers_others(acl))}
         removed = allowing - wide
         only = lockout.only_acls(removed, (destination - removed) | wanted, survey.open_without_acls)
         stays = {
@@ -86,7 +87,7 @@ def acl_changes(
             notes.append(Note(NoteKind.ACL_DESTINATION_ONLY, text))
     stay = set().union(*stays.values())
     added = wanted - destination
-    if wider := sorted(acl for acl in added if acl.pattern == PREFIXED and covers(acl, others)):
+    if wider := sorted(acl for acl in added if acl.pattern == PREFIXED and covers_others(acl)):
         text = f"These ACLs also cover topics that only the destination has: {acls_text(wider)}."
         notes.append(Note(NoteKind.ACL_COVERS_MORE, text))
     changes = [AclChange(acl, ADD) for acl in added]
@@ -103,6 +104,7 @@ def _carried(
 ) -> tuple[set[Acl], set[Acl]]:
     """The source's ACLs as the destination has them after the cut-over, and what is denied besides: see _narrowed()."""
     names, topics = survey.names, survey.topics
+    covers = covering(topics)
     carried: set[Acl] = set()
     wildcards: list[Acl] = []
     denying: list[Acl] = []
@@ -119,7 +121,7 @@ def _carried(
             carried.update(parts)
             if acl.permission == DENY and acl.pattern not in {part.pattern for part in parts}:  # not carried as a whole
                 denying += _renamed(acl, topics, mapping)
-            if acl.name in survey.later_names and not covers(acl, topics):
+            if acl.name in survey.later_names and not covers(acl):
                 early.append(acl)
         elif _is_about(acl, options):
             carried.add(acl)
@@ -189,11 +191,19 @@ def _denies(wider: Acl, acl: Acl) -> bool:
     )
 
 
-def covers(acl: Acl, topics: t.Iterable[str]) -> bool:
-    """Whether the ACL, which is not on all topics, is about one of these."""
-    if acl.resource != TOPIC or acl.name == EVERY:
-        return False
-    return any(topic == acl.name if acl.pattern == LITERAL else topic.startswith(acl.name) for topic in topics)
+def covering(topics: t.Iterable[str]) -> t.Callable[[Acl], bool]:
+    """What tells of an ACL, unless it is on all topics, whether it is about one of these."""
+    names = sorted(topics)
+
+    def covers(acl: Acl) -> bool:
+        if acl.resource != TOPIC or acl.name == EVERY:
+            return False
+        at = bisect.bisect_left(names, acl.name)  # where those that begin so begin
+        return any(
+            name == acl.name if acl.pattern == LITERAL else name.startswith(acl.name) for name in names[at : at + 1]
+        )
+
+    return covers
 
 
 def _is_about(acl: Acl, options: PromotionOptions) -> bool:

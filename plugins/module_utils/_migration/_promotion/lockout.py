@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, acls_text
+from ..._model.acls import DENY, EVERY, LITERAL, PREFIXED, TOPIC, Acl, acls_text
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
@@ -71,7 +71,17 @@ def check_first_acls(
 
 def only_acls(acls: t.Iterable[Acl], others: t.Collection[Acl], is_open: bool) -> list[Acl]:
     """Those of these ACLs without which brokers may let everybody in, because no other one is about their resources."""
-    return [acl for acl in acls if is_open and not any(concerns(other, acl) for other in others)]
+    if not is_open:
+        return []
+    named = {other[:3] for other in others}  # resource, name and pattern: to compare each with each took 20 s
+    lengths = sorted({len(name) for _resource, name, pattern in named if pattern != LITERAL})
+
+    def is_alone(acl: Acl) -> bool:
+        prefixes = (acl._replace(name=acl.name[:length], pattern=PREFIXED) for length in lengths)
+        others_of_it = (acl._replace(name=EVERY, pattern=LITERAL), acl, *prefixes)
+        return not any(other[:3] in named and concerns(other, acl) for other in others_of_it)
+
+    return [acl for acl in acls if is_alone(acl)]
 
 
 def _first_acls(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: bool, place: str) -> dict[str, str]:

@@ -115,7 +115,7 @@ def _check_covered(destination: Connection, plan: TopicPlan) -> None:
     """Raise Refused where an ACL to be removed covers a topic by now that the plan does not have."""
     removed = [each.acl for each in plan.acls if each.action == REMOVE and each.only_selected]
     others = set(topics.list_topics(destination)) - {change.topic for change in plan.topics} if removed else ()
-    if wider := sorted(acl for acl in removed if access.covers(acl, others)):
+    if wider := sorted(filter(access.covering(others), removed)):
         what = f"ACLs would be removed that also cover a topic which the promotion was not planned with: {acls_text(wider)}"
         raise _changed(destination, what, why="the topic was created since then, or this user could not see it")
 

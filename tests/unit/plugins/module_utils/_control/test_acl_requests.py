@@ -67,3 +67,21 @@ def test_an_acl_that_a_broker_finds_and_does_not_delete_is_an_error(monkeypatch,
         return
     with pytest.raises(error, match="cannot be deleted.*the store does not answer|CLUSTER ALTER"):
         acl_requests.delete_acls(CONNECTION, [BILLING])
+
+
+def test_a_broker_that_shows_the_acls_is_not_asked_again_while_another_one_lags(sent, monkeypatch):
+    """Of ten thousand ACLs, each list takes seconds, and what is created has to show within ten."""
+    asked = []
+
+    def listed(_client, _connection, node):
+        asked.append(node)
+        return frozenset([BILLING] if node == 1 or asked.count(node) > 2 else [])
+
+    def attempt_until(_connection, holds, _seconds):
+        return any(holds(None) for _try in range(3))
+
+    monkeypatch.setattr(acl_requests, "_listed", listed)
+    monkeypatch.setattr(acl_requests, "broker_ids", lambda _client: [1, 2])
+    monkeypatch.setattr(acl_requests, "attempt_until", attempt_until)
+    acl_requests.create_acls(CONNECTION, [BILLING])
+    assert sorted(asked) == [1, 2, 2, 2]

@@ -1,8 +1,13 @@
 """Which ACLs the destination gets, before and after the cut-over."""
 
+import itertools
+
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.access import acl_changes
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.access import (
+    acl_changes,
+    covering,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
@@ -378,3 +383,13 @@ def test_what_denies_something_is_never_removed_because_that_opens_access(is_ope
     assert found == {(str(fence), "extra"), (str(last), "remove")}
     said = f"Only the destination has these ACLs, and they stay, because without them somebody gets access: {fence}."
     assert note == Note(NoteKind.ACL_DESTINATION_ONLY, said)
+
+
+def test_an_acl_covers_a_topic_of_its_name_or_with_its_prefix():
+    names = ["".join(word) for length in (1, 2, 3) for word in itertools.product("a.b", repeat=length)]
+    for topics in itertools.combinations(["a", "ab", "a.b", "b.a", "bb"], 3):
+        covers = covering(topics)
+        for name in names:
+            assert covers(acl(f"ALLOW READ on TOPIC {name}")) == (name in topics)
+            assert covers(acl(f"ALLOW READ on TOPIC {name}*")) == any(topic.startswith(name) for topic in topics)
+        assert not covers(acl("ALLOW READ on GROUP a")) and not covers(acl("ALLOW READ on TOPIC *"))
