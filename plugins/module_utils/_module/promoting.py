@@ -83,7 +83,8 @@ def fence_topics(module: Module) -> dict[str, t.Any]:
     asked = options.filled(fence.FenceOptions, params)
     with files.locked(path):
         receipt = promote.promotion_receipt(cluster, _parsed_fence(path))
-        plan, names, notes = fence.plan_fence(cluster, options.selection(params), asked, receipt)
+        is_made = not module.check_mode
+        plan, names, notes = fence.plan_fence(cluster, options.selection(params), asked, receipt, is_made=is_made)
         if not module.check_mode:
             promote.apply_plan(cluster, plan, receipt, _saving(path))
     passing = (

@@ -75,9 +75,9 @@ class FenceOptions:
 
 
 def plan_fence(
-    cluster: Connection, selection: Selection, options: FenceOptions, receipt: PromotionReceipt
+    cluster: Connection, selection: Selection, options: FenceOptions, receipt: PromotionReceipt, *, is_made: bool
 ) -> tuple[TopicPlan, list[str], list[Note]]:
-    """The ACLs that are missing, the selected topics, and notes. Nothing is written.
+    """The ACLs that are missing, the selected topics, and notes. Nothing is written. is_made: will the caller make the fence?
 
     Raises NotFound for topics that do not exist, and Refused for a cluster without an authorizer, and for ACLs that lock out
     clients whom they do not name.
@@ -96,7 +96,7 @@ def plan_fence(
         text = f"These ACLs were there before this fence, and stay when it is lifted: {acls_text(others)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
     if added:
-        notes += _copied_by_mirror_maker(existing_topics)
+        notes += _copied_by_mirror_maker(existing_topics, is_made)
     notes += lockout.check_first_acls(added, existing, is_open, options.on_lockout, str(cluster))
     cluster_id = topics.cluster_id(cluster)
     plan = TopicPlan(cluster_id, cluster_id, acls=tuple(AclChange(acl, ADD) for acl in sorted(added)))
@@ -104,8 +104,10 @@ def plan_fence(
     return plan, names, notes
 
 
-def _copied_by_mirror_maker(names: t.Iterable[str]) -> list[Note]:
+def _copied_by_mirror_maker(names: t.Iterable[str], is_made: bool) -> list[Note]:
     """A note if MirrorMaker 2 may copy the fence to its destination: it copies what is on single topics and allows no WRITE.
+
+    is_made: whoever reads the note of a fence that stands may have set MirrorMaker 2 right before.
 
     Source: org.apache.kafka.connect.mirror.MirrorSourceConnector.shouldReplicateAcl.
     """
@@ -115,9 +117,15 @@ def _copied_by_mirror_maker(names: t.Iterable[str]) -> list[Note]:
     text = (
         f"MirrorMaker 2 may copy from this cluster, because the topic {signs[0]} is there. With sync.topic.acls.enabled=true, "
         "its default, it copies the ACLs of the fence to its destination, where they keep out the clients that have moved and "
-        "MirrorMaker 2 itself. Set it to false before the fence is made. Delete the ACLs that it has copied at the "
-        "destination: it never does."
+        "MirrorMaker 2 itself. "
     )
+    if is_made:
+        text += (
+            "Unless it is false, set it to false now. Look for these ACLs at MirrorMaker 2's destination, and delete them: it "
+            "never does."
+        )
+        return [Note(NoteKind.NOT_TOLD, text)]
+    text += "Set it to false before the fence is made. Delete the ACLs that it has copied at the destination: it never does."
     return [Note(NoteKind.ACL_LOCKOUT, text)]
 
 

@@ -60,9 +60,13 @@ def test_a_fence_says_that_mirror_maker_2_may_copy_it(monkeypatch, others, stand
     monkeypatch.setattr(fence.trial, "check", lambda *_plan: None)
     receipt = PromotionReceipt("O", acls={denied: False})
     options = fence.FenceOptions(("User:*",), (), OnLockout.FAIL)
-    _plan, _names, told = fence.plan_fence(OLD, Selection(topics=("orders",)), options, receipt)
+    its = OLD, Selection(topics=("orders",)), options, receipt
+    _plan, _names, told = fence.plan_fence(*its, is_made=False)
     assert [note.kind for note in told] == notes
-    assert all("sync.topic.acls.enabled" in note.text for note in told)
+    assert all("sync.topic.acls.enabled" in note.text and "before the fence is made" in note.text for note in told)
+    _plan, _names, told = fence.plan_fence(*its, is_made=True)  # after which nobody can do anything before
+    assert [note.kind for note in told] == [NoteKind.NOT_TOLD] * len(notes)
+    assert all("Unless it is false, set it to false now. Look for these" in note.text for note in told)
 
 
 def test_a_transaction_that_stays_open_is_not_quiet(look):
