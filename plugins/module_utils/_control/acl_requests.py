@@ -15,7 +15,7 @@ from .._model.option_names import option_name, ways
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt, attempt_until
-from .reasons import ErrorCode, as_exception, error_name, raise_if_retriable
+from .reasons import ErrorCode, as_exception, broker_words, raise_if_retriable
 from .topics import broker_ids
 
 # Codes of org.apache.kafka.common: resource.ResourceType, resource.PatternType, acl.AclOperation, acl.AclPermissionType.
@@ -26,14 +26,8 @@ _OPERATIONS = dict(enumerate(OPERATIONS, 2))
 _PERMISSIONS = {2: "DENY", 3: "ALLOW"}
 _CODES = {name: code for names in (_RESOURCES, _PATTERNS, _OPERATIONS, _PERMISSIONS) for code, name in names.items()}
 _FIELDS = (
-    "resource_type",
-    "resource_name",
-    "resource_pattern_type",
-    "principal",
-    "host",
-    "operation",
-    "permission_type",
-)
+    "resource_type", "resource_name", "resource_pattern_type", "principal", "host", "operation", "permission_type",
+)  # fmt: skip
 _FILTER_FIELDS = (
     "resource_type_filter", "resource_name_filter", "pattern_type_filter", "principal_filter", "host_filter", "operation",
     "permission_type",
@@ -116,7 +110,7 @@ def _change(connection: Connection, acls: t.Sequence[Acl], *, creates: bool) -> 
                 raise BrokerError(
                     f"the ACL {acl} cannot be {done}",
                     cluster=str(connection),
-                    why=(row.error_message or error_name(row.error_code)).rstrip("."),
+                    why=broker_words(row),
                     remedy="remove the cause, and run again: what is done stays",
                 )
 

@@ -13,7 +13,7 @@ from .._model.records import TopicPartition
 from .admin_client import AdminClient
 from .attempts import attempt
 from .positions import served_bounds
-from .reasons import ErrorCode, raise_if_it_passes
+from .reasons import ErrorCode
 from .topics import id_of, known_id, raise_for_topics, request_metadata
 
 
@@ -47,8 +47,6 @@ def look_at(connection: Connection, names: t.Collection[str], others: t.Collecti
         wanted = [topic for topic in answer.topics if topic.name in names]
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         codes = {topic.name: topic.error_code for topic in wanted if topic.error_code not in (0, unknown)}
-        for code in codes.values():
-            raise_if_it_passes(code)
         raise_for_topics(connection, codes, "READ")
         return _with_logs(client, answer, wanted)
 

@@ -20,7 +20,7 @@ from .admin_client import AdminClient, Request, exchange, missing_part
 from .attempts import DEADLINE_SECONDS, attempt
 from .coordinators import GROUPS_PER_REQUEST, find_coordinators, raise_for_groups
 from .reasons import ErrorCode, as_exception, error_name, passes
-from .topics import topic_rows
+from .topics import partition_rows, topic_rows
 
 Errors = dict[TopicPartition, str]
 Codes = dict[TopicPartition, int]
@@ -200,11 +200,7 @@ def _codes(asked: t.Iterable[TopicPartition], answer: t.Any) -> Codes:
     """Every partition that was asked for with its error code; one that the answer leaves out counts as failed."""
     if of_group := getattr(answer, "error_code", 0):
         return dict.fromkeys(asked, _unless_gone(of_group))
-    codes = {
-        TopicPartition(topic.name, row.partition_index): row.error_code
-        for topic in answer.topics
-        for row in topic.partitions
-    }
+    codes = {partition: row.error_code for partition, row in partition_rows(answer.topics)}
     return {partition: codes.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR) for partition in asked}
 
 

@@ -14,7 +14,7 @@ from .._model.new_topics import is_same_value
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt, attempt_until
-from .reasons import ErrorCode, error_name, is_retriable, raise_if_retriable
+from .reasons import ErrorCode, broker_words, error_name, is_retriable, raise_if_retriable
 from .topics import TOPIC_RESOURCE, broker_ids, describe_configs, raise_for_topics
 
 _BROKER_RESOURCE = 4  # the resource type of DescribeConfigs
@@ -195,18 +195,12 @@ def _alteration(topic: str, change: t.Mapping[str, str | None]) -> dict[str, t.A
 def raise_for_changes(connection: Connection, rows: t.Mapping[str, t.Any], operation: str, what: str) -> None:
     """What raise_for_topics() raises, else BrokerError with the broker's own words for the first topic refused."""
     refused = {
-        topic: row.error_code
+        topic: row
         for topic, row in sorted(rows.items())
         if row.error_code not in (0, ErrorCode.TOPIC_AUTHORIZATION_FAILED) and not is_retriable(row.error_code)
     }
     others = {topic: row.error_code for topic, row in rows.items() if topic not in refused}
     raise_for_topics(connection, others, operation)
-    for topic, code in refused.items():
-        name = error_name(code)
-        raise BrokerError(
-            what,
-            cluster=str(connection),
-            topic=topic,
-            why=(rows[topic].error_message or name).rstrip("."),
-            remedy=_REMEDIES.get(name),
-        )
+    for topic, row in refused.items():
+        remedy = _REMEDIES.get(error_name(row.error_code))
+        raise BrokerError(what, cluster=str(connection), topic=topic, why=broker_words(row), remedy=remedy)

@@ -35,6 +35,10 @@ _STOPPED_WITHIN = 60.0
 _PAUSE = 0.5  # seconds
 
 
+# A partition and an offset as a connector calls them; an offset of None was forgotten.
+ConnectorOffset: t.TypeAlias = "tuple[dict[str, t.Any], dict[str, t.Any] | None]"
+
+
 class ConnectRest(HttpService):
     """The REST interface of a worker."""
 
@@ -50,11 +54,10 @@ def check_worker(rest: ConnectRest) -> str | None:
     answer = _ask(rest, "GET", "")
     if not isinstance(answer, dict) or not {"version", "kafka_cluster_id"} <= answer.keys():
         raise _stranger(rest, "its answer has no version and kafka_cluster_id")
-    version = re.match(r"(\d+)\.(\d+)\.", str(answer["version"]))
+    told = re.match(r"(\d+)\.(\d+)\.", str(answer["version"]))
+    version = (int(told[1]), int(told[2])) if told else (3, 6)
     # Confluent Platform 7.6 has Kafka 3.6, and 5.0, the first one that tells its own number, has 2.0.
-    if version and (
-        (int(version[1]), int(version[2])) < (3, 6) or (5, 0) <= (int(version[1]), int(version[2])) < (7, 6)
-    ):
+    if version < (3, 6) or (5, 0) <= version < (7, 6):
         raise BrokerError(
             f"Kafka Connect {answer['version']} cannot change the offsets of connectors",
             cluster=str(rest),
@@ -108,8 +111,8 @@ def read_sinks(rest: ConnectRest) -> list[Sink]:
     return [sink for sink in sinks if sink is not None]
 
 
-def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.Any], dict[str, t.Any] | None]]:
-    """What the connector has stored: partition and offset as it calls them; an offset of None was forgotten."""
+def read_offsets(rest: ConnectRest, connector: str) -> list[ConnectorOffset]:
+    """What the connector has stored."""
     answer = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/offsets")).get("offsets")
     if not isinstance(answer, list):
         raise _stranger(rest, "its answer has no offsets of the connector")
@@ -121,9 +124,7 @@ def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.An
     return [(row["partition"], row["offset"]) for row in rows]
 
 
-def write_offsets(
-    rest: ConnectRest, connector: str, offsets: t.Sequence[tuple[dict[str, t.Any], dict[str, t.Any] | None]]
-) -> None:
+def write_offsets(rest: ConnectRest, connector: str, offsets: t.Sequence[ConnectorOffset]) -> None:
     """Change these; None forgets one. Connect takes what it does not know as well: check before, and read back.
 
     A worker that does not answer as it should may have changed them all the same: what is stored is looked at before they are
@@ -147,10 +148,7 @@ def write_offsets(
         raise _stranger(rest, "its answer does not say that the offsets were changed")
 
 
-def _are_stored(
-    offsets: t.Sequence[tuple[dict[str, t.Any], dict[str, t.Any] | None]],
-    stored: t.Sequence[tuple[dict[str, t.Any], dict[str, t.Any] | None]],
-) -> bool:
+def _are_stored(offsets: t.Sequence[ConnectorOffset], stored: t.Sequence[ConnectorOffset]) -> bool:
     known = {json.dumps(partition, sort_keys=True): offset for partition, offset in stored}
     return all(known.get(json.dumps(partition, sort_keys=True)) == offset for partition, offset in offsets)
 

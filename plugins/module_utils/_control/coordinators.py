@@ -15,7 +15,7 @@ from .._model.records import TopicPartition
 from .abilities import Ability
 from .admin_client import AdminClient, BrokerQuestion, Request, answer_to, can, exchange
 from .reasons import ErrorCode, as_exception, raise_if_retriable
-from .topics import topic_rows
+from .topics import partition_rows, topic_rows
 
 GROUPS_PER_REQUEST = 200
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
@@ -31,14 +31,10 @@ def known_coordinators(
 
     Raises NotAuthorized naming the groups that are denied; skip_denied leaves them out.
     """
-    if skip_denied:
-        found = {
-            group: coordinator
-            for group, coordinator in found.items()
-            if coordinator[1] != ErrorCode.GROUP_AUTHORIZATION_FAILED
-        }
-    raise_for_groups(connection, {group: code for group, (_node, code) in found.items()})
-    return {group: node for group, (node, _code) in found.items()}
+    denied = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    told = {group: each for group, each in found.items() if not skip_denied or each[1] != denied}
+    raise_for_groups(connection, {group: code for group, (_node, code) in told.items()})
+    return {group: node for group, (node, _code) in told.items()}
 
 
 def find_coordinators(client: AdminClient, groups: t.Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -64,13 +60,18 @@ def coordinators_of(client: AdminClient, groups: t.Sequence[str]) -> BrokerQuest
     )
 
 
-def learn_of_coordinators(client: AdminClient, groups: t.Sequence[str]) -> None:
-    """Take for offered only what the coordinators of these groups offer, too, but of those that are denied."""
+def told_coordinators(client: AdminClient, groups: t.Sequence[str]) -> dict[str, int]:
+    """The broker of each group, without those that are denied."""
     found = find_coordinators(client, groups)
     for _node, code in found.values():
         raise_if_retriable(code)
-    nodes = {node for node, code in found.values() if not code}
-    exchange(client, [Request("Metadata", {"topics": []}, node) for node in sorted(nodes)])  # connects to them
+    return {group: node for group, (node, code) in found.items() if not code}
+
+
+def learn_of_coordinators(client: AdminClient, groups: t.Sequence[str]) -> None:
+    """Take for offered only what the coordinators of these groups offer, too, but of those that are denied."""
+    nodes = sorted(set(told_coordinators(client, groups).values()))
+    exchange(client, [Request("Metadata", {"topics": []}, node) for node in nodes])  # connects to them
     client.learn_versions()
 
 
@@ -103,8 +104,7 @@ def all_commits(
         # Kafka 1.0 has lowered what is needed to DESCRIBE (KIP-163). Its other new requests need not be known to a service.
         operation = "DESCRIBE" if client.offered_versions.get(_METADATA, (0, -1))[1] >= _SINCE_KAFKA_1_0 else "READ"
         raise_for_groups(connection, {group: row.error_code for group, row in rows}, operation)
-        both = {group: _commits(group, row) for group, row in rows}
-        return {group: each[0] for group, each in both.items()}, {group: each[1] for group, each in both.items()}
+        return {group: _commits(group, row) for group, row in rows}, {group: _unstable(row) for group, row in rows}
 
     return _question(client, coordinators, lambda _group: None, stable, 2, read)
 
@@ -124,8 +124,7 @@ def first_commits(
         return topic_rows(((at, at.partition) for at in sorted(beside[group])), partitions="partition_indexes")
 
     def read(rows: t.Sequence[tuple[str, t.Any]]) -> dict[str, frozenset[TopicPartition]]:
-        unstable_by_group = {group: frozenset(_unstable(row)) for group, row in rows}
-        return {group: unstable for group, unstable in unstable_by_group.items() if unstable}
+        return {group: unstable for group, row in rows if (unstable := _unstable(row))}
 
     return _question(client, coordinators, asked, True, 7, read)
 
@@ -161,28 +160,19 @@ def _question(
     )
 
 
-def _commits(group: str, row: t.Any) -> tuple[Commits, frozenset[TopicPartition]]:
-    commits, unstable = {}, []
-    for partition, commit in _partitions(row):
-        if commit.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT:
-            unstable.append(partition)
-        elif commit.error_code:
+def _commits(group: str, row: t.Any) -> Commits:
+    commits = {}
+    for partition, commit in partition_rows(row.topics):
+        if commit.error_code not in (0, ErrorCode.UNSTABLE_OFFSET_COMMIT):
             raise as_exception(commit.error_code, f"{group} {partition}")
-        elif commit.committed_offset >= 0:
+        if not commit.error_code and commit.committed_offset >= 0:
             epoch = getattr(commit, "committed_leader_epoch", -1)
             commits[partition] = CommittedOffset(
                 commit.committed_offset, commit.metadata or "", epoch if epoch >= 0 else None
             )
-    return commits, frozenset(unstable)
+    return commits
 
 
-def _unstable(row: t.Any) -> t.Iterator[TopicPartition]:
-    return (
-        partition for partition, commit in _partitions(row) if commit.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
-    )
-
-
-def _partitions(row: t.Any) -> t.Iterator[tuple[TopicPartition, t.Any]]:
-    for topic in row.topics:
-        for partition in topic.partitions:
-            yield TopicPartition(topic.name, partition.partition_index), partition
+def _unstable(row: t.Any) -> frozenset[TopicPartition]:
+    unstable = ErrorCode.UNSTABLE_OFFSET_COMMIT
+    return frozenset(partition for partition, commit in partition_rows(row.topics) if commit.error_code == unstable)

@@ -16,7 +16,7 @@ from .._model.option_names import option_name
 from .abilities import Ability, KnownSince, not_told_notes
 from .admin_client import AdminClient, Request, can, exchange, missing_part
 from .attempts import attempt
-from .coordinators import by_node, find_coordinators, learn_of_coordinators
+from .coordinators import by_node, learn_of_coordinators, told_coordinators
 from .reasons import ErrorCode, raise_if_retriable
 from .topics import request_metadata
 
@@ -147,10 +147,7 @@ def _allowed_on_groups(client: AdminClient, groups: t.Sequence[str]) -> dict[str
     with an error, and no operations, for what it does not call a classic group.
     """
     allowed: dict[str, t.Collection[int]] = {group: set() for group in groups}
-    found = find_coordinators(client, groups)
-    for _node, code in found.values():
-        raise_if_retriable(code)
-    coordinators = {group: node for group, (node, code) in found.items() if not code}
+    coordinators = told_coordinators(client, groups)
     if not can(client, Ability.MEMBERS):
         return allowed | dict.fromkeys(coordinators, _ALL)
     asked = [

@@ -19,7 +19,7 @@ from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
 from .reasons import ErrorCode, IncompleteAnswer, as_exception, error_name, passes, raise_if_it_passes
-from .topics import id_of, raise_for_topics, request_metadata, topic_rows
+from .topics import id_of, partition_rows, raise_for_topics, request_metadata, topic_rows
 
 # Special timestamps and isolation levels of the ListOffsets request.
 LATEST, EARLIEST, LATEST_TIME = -1, -2, -3
@@ -66,14 +66,12 @@ def partition_bounds(connection: Connection, partitions: t.Collection[TopicParti
 
 def log_ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
     """Where the logs end, with records of open transactions. Of no partition, nobody is asked. Raises as partition_bounds()."""
-    bounds = partition_bounds(connection, partitions) if partitions else {}
-    return {partition: log_bounds.high_watermark for partition, log_bounds in bounds.items()}
+    return {at: log_bounds.high_watermark for at, log_bounds in partition_bounds(connection, partitions).items()}
 
 
 def log_ranges(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
     """Where the logs start and end, as log_ends() otherwise."""
-    bounds = partition_bounds(connection, partitions) if partitions else {}
-    return {partition: log_bounds.log for partition, log_bounds in bounds.items()}
+    return {at: log_bounds.log for at, log_bounds in partition_bounds(connection, partitions).items()}
 
 
 def bounds_as_far_as_known(
@@ -217,10 +215,8 @@ def _answered(
     rounds = _rounds(queries, leaders)
     answers = exchange(client, [_request(*each) for each in rounds])
     for (_leader, level, batch), answer in zip(rounds, answers, strict=True):
-        for topic in answer.topics:
-            for row in topic.partitions:
-                partition = TopicPartition(topic.name, row.partition_index)
-                yield (partition, batch[partition], level), row
+        for partition, row in partition_rows(answer.topics):
+            yield (partition, batch[partition], level), row
 
 
 class Unserved(t.NamedTuple):
@@ -259,19 +255,15 @@ def partition_leaders(
             cluster=str(connection),
             remedy="compare the partition counts of the topics",
         )
-    if any(leaders[each] < 0 for each in wanted):
-        leaderless = next(each for each in wanted if leaders[each] < 0)
-        raise as_exception(ErrorCode.LEADER_NOT_AVAILABLE, str(leaderless))
+    for partition in wanted:
+        if leaders[partition] < 0:
+            raise as_exception(ErrorCode.LEADER_NOT_AVAILABLE, str(partition))
     return leaders
 
 
 def _leaders_of(client: AdminClient, described: t.Any) -> dict[TopicPartition, int]:
     """What an answer of request_metadata() tells of leaders, for _leaders(), too. -1: there is none now."""
-    leaders = {
-        TopicPartition(topic.name, partition.partition_index): partition.leader_id
-        for topic in described.topics
-        for partition in topic.partitions
-    }
+    leaders = {partition: row.leader_id for partition, row in partition_rows(described.topics)}
     _KNOWN[client] = _Leaders(monotonic(), leaders)
     return leaders
 

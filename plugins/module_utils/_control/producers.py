@@ -21,7 +21,7 @@ from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
 from .positions import partition_leaders
 from .reasons import KafkaFailure, NotOffered
-from .topics import broker_ids, request_metadata, topic_rows
+from .topics import broker_ids, partition_rows, request_metadata, topic_rows
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _OPEN = ["Ongoing", "PrepareCommit", "PrepareAbort"]
@@ -59,11 +59,10 @@ def last_writers(
             return {}
         names = _transactional_ids(client)
         return {
-            TopicPartition(topic.name, partition.partition_index): _writers(partition, names, in_transaction)
+            partition: _writers(row, names, in_transaction)
             for answer in answers
-            for topic in answer.topics
-            for partition in topic.partitions
-            if not partition.error_code
+            for partition, row in partition_rows(answer.topics)
+            if not row.error_code
         }
 
     return attempt(connection, read) if partitions else {}

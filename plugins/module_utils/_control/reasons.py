@@ -196,6 +196,11 @@ def error_name(code: int) -> str:
     return _name(errors.for_code(code))
 
 
+def broker_words(row: t.Any) -> str:
+    """Why the broker has refused it, in its own words, or by Kafka's name where an answer has none."""
+    return str(row.error_message or error_name(row.error_code)).rstrip(".")
+
+
 def as_exception(code: int, *about: str | None) -> KafkaFailure:
     """The error that an answer has reported as a value, to be raised: attempt() begins again where it may pass."""
     error: type[KafkaFailure] = errors.for_code(code)

@@ -14,7 +14,7 @@ from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
 from .reasons import ErrorCode, raise_if_retriable
-from .topics import broker_ids, raise_for_topics, request_metadata, topic_rows
+from .topics import broker_ids, partition_rows, raise_for_topics, request_metadata, topic_rows
 
 
 class Replicas(t.NamedTuple):
@@ -41,11 +41,8 @@ def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dic
         described = request_metadata(client, sorted(set(topics))).topics
         raise_for_topics(connection, {topic.name: topic.error_code for topic in described}, "DESCRIBE")
         return {
-            TopicPartition(topic.name, partition.partition_index): Replicas(
-                len(partition.replica_nodes), len(partition.isr_nodes)
-            )
-            for topic in described
-            for partition in topic.partitions
+            partition: Replicas(len(row.replica_nodes), len(row.isr_nodes))
+            for partition, row in partition_rows(described)
         }
 
     return attempt(connection, read) if topics else {}
@@ -86,10 +83,8 @@ def log_sizes(connection: Connection, partitions: t.Collection[TopicPartition]) 
             return None
         sizes: dict[TopicPartition, int] = {}
         for directories in by_broker.values():
-            for topic in (topic for directory in directories for topic in directory.topics):
-                for row in topic.partitions:
-                    partition = TopicPartition(topic.name, row.partition_index)
-                    sizes[partition] = max(sizes.get(partition, 0), row.partition_size)
+            for partition, row in partition_rows(topic for directory in directories for topic in directory.topics):
+                sizes[partition] = max(sizes.get(partition, 0), row.partition_size)
         return dict(sorted(sizes.items()))
 
     return attempt(connection, read) if partitions else {}

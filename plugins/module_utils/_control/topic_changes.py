@@ -17,7 +17,7 @@ from .admin_client import AdminClient, Request, exchange
 from .attempts import attempt
 from .configs import TopicConfigs, alteration_rows, configs_of, raise_for_changes
 from .positions import unserved
-from .reasons import ErrorCode, HeldBack, as_exception, error_name, not_held_back, passes
+from .reasons import ErrorCode, HeldBack, as_exception, broker_words, error_name, not_held_back, passes
 from .topics import broker_ids, describe_topics, known_id, raise_for_topics, request_metadata
 
 # A KRaft controller takes at most 10,000 records in one go, one for each setting and partition. Fewer at once let the
@@ -118,7 +118,7 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
     has not heard of them yet. Raises BrokerError for the first partition that none of this comes true of within LEADER_SECONDS.
     """
 
-    def leaderless(client: AdminClient) -> tuple[str, int | None] | None:
+    def without_leader(client: AdminClient) -> tuple[str, int | None] | None:
         for node in broker_ids(client):
             described = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
             for name, topic in described.items():
@@ -134,8 +134,7 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
 
     def waiting(client: AdminClient) -> BrokerError | None:
         """What is to be said if it stays so."""
-        lacking = leaderless(client)
-        if lacking is not None:
+        if lacking := without_leader(client):
             return BrokerError(
                 f"it has no leader after {LEADER_SECONDS:g} s",
                 cluster=str(connection),
@@ -312,5 +311,5 @@ def _told_by_controller(
 
 def _refusals(rows: t.Mapping[str, t.Any]) -> dict[str, Refusal]:
     """The topics whose answer is an error."""
-    errors = {name: error_name(row.error_code) for name, row in rows.items() if row.error_code}
-    return {name: Refusal(error, (rows[name].error_message or error).rstrip(".")) for name, error in errors.items()}
+    refused = {name: row for name, row in rows.items() if row.error_code}
+    return {name: Refusal(error_name(row.error_code), broker_words(row)) for name, row in refused.items()}

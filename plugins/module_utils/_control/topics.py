@@ -88,9 +88,7 @@ def partition_counts(connection: Connection, names: t.Collection[str], surely: b
 
     surely: see describe_topics().
     """
-    if not names:
-        return {}
-    described = describe_topics(connection, sorted(names), surely)
+    described = describe_topics(connection, names, surely)
     denied = sorted(name for name, each in described.items() if each.error == "TOPIC_AUTHORIZATION_FAILED")
     if denied:
         raise NotAuthorized(f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection))
@@ -113,16 +111,14 @@ def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str
     """
 
     def read(client: AdminClient) -> dict[str, str | None]:
-        ids: dict[str, str | None] = {}
-        denied = {}
-        for topic in request_metadata(client, sorted(set(names))).topics:
+        codes = {}
+        topics = request_metadata(client, sorted(set(names))).topics
+        for topic in topics:
             raise_if_it_passes(topic.error_code)
-            if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-                denied[topic.name] = topic.error_code
-            elif not topic.error_code:
-                ids[topic.name] = known_id(topic)
+            codes[topic.name] = topic.error_code
+        denied = {name: code for name, code in codes.items() if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED}
         raise_for_topics(connection, denied, "DESCRIBE")
-        return ids
+        return {topic.name: known_id(topic) for topic in topics if not topic.error_code}
 
     return attempt(connection, read) if names else {}
 
@@ -238,7 +234,14 @@ def topic_rows(
 ) -> list[dict[str, t.Any]]:
     """What a request says of partitions, with one row for each topic. name, partitions: what the request calls these fields."""
     topics = values_by_key((partition.topic, row) for partition, row in rows)
-    return [{name: topic, partitions: partition_rows} for topic, partition_rows in topics.items()]
+    return [{name: topic, partitions: rows_of_topic} for topic, rows_of_topic in topics.items()]
+
+
+def partition_rows(topics: t.Iterable[t.Any]) -> t.Iterator[tuple[TopicPartition, t.Any]]:
+    """The partitions that an answer has below these topics, each with its row."""
+    for topic in topics:
+        for row in topic.partitions:
+            yield TopicPartition(topic.name, row.partition_index), row
 
 
 def _settings(values: t.Mapping[str, str | None]) -> TopicSettings:

@@ -19,7 +19,7 @@ def missing(monkeypatch, operations, group_error=0, topic_error=0):
     topic = SimpleNamespace(name="orders", error_code=topic_error, authorized_operations=operations)
     monkeypatch.setattr(permissions, "attempt", lambda _connection, operation: operation(None))
     monkeypatch.setattr(permissions, "can", lambda *_given: True)
-    monkeypatch.setattr(permissions, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
+    monkeypatch.setattr(permissions, "told_coordinators", lambda _client, names: dict.fromkeys(names, 1))
     monkeypatch.setattr(
         permissions,
         "exchange",
