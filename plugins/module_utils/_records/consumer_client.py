@@ -43,6 +43,7 @@ _EXACT = {
     "allow.auto.create.topics": False,
     "check.crcs": True,
     "enable.metrics.push": False,
+    "fetch.error.backoff.ms": 20,
     # With the default of 1000 ms a full queue stops fetching for a second at a time.
     "fetch.queue.backoff.ms": 5,
     "reconnect.backoff.ms": 20,  # half of it passes between the first connection, to a bootstrap server, and the second

@@ -80,7 +80,12 @@ class Keepers:
                     kind=FailureKind.PROGRESS_LOST,
                 )
             if progress.run is None or progress.run.id != run.id:
-                raise _locked(self.destination, progress.run)
+                raise Locked(
+                    "another run copies the same records, and has taken over"
+                    + (f": {progress.run}" if progress.run else ""),
+                    cluster=str(self.destination),
+                    remedy="let that run end, or stop it; then run again, which goes on where that one has ended",
+                )
             owned[partition] = progress
         return owned
 
@@ -135,12 +140,4 @@ def taken_over(destination: Connection, group: str, run: Run, ranges: t.Sequence
         why="this run, or its connection, stood still for longer than a transaction may take, as on a machine that was "
         "suspended; or another run is just beginning",
         remedy="run again: it goes on where this one has ended",
-    )
-
-
-def _locked(destination: Connection, other: Run | None) -> Locked:
-    return Locked(
-        "another run copies the same records, and has taken over" + (f": {other}" if other else ""),
-        cluster=str(destination),
-        remedy="let that run end, or stop it; then run again, which goes on where that one has ended",
     )

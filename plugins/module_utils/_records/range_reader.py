@@ -34,7 +34,6 @@ FETCHED_AT_A_TIME = 40 << 20  # bytes
 _SETTINGS = {
     "fetch.wait.max.ms": 10,
     "fetch.min.bytes": 1,
-    "fetch.error.backoff.ms": 20,
     "fetch.queue.backoff.ms": FEW_LOOKS,
     "queued.min.messages": 1000,
     "queued.max.messages.kbytes": 16384,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-import itertools
 import time
 import typing as t
 
@@ -24,6 +23,7 @@ from .confluent_library import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaExcepti
 from .confluent_library import TopicPartition as Position
 from .consumer_client import Opened, open_consumer
 from .jobs import Held, Job, hold_ids
+from .scanning import by_task
 from .send_window import SendWindow
 from .transactions import CONSEQUENCES, FULL_QUEUE_SECONDS, Transactions
 
@@ -37,7 +37,6 @@ _BATCH = 1_000_000  # bytes
 _READ = {
     "isolation.level": "read_committed",
     "fetch.wait.max.ms": 20,
-    "fetch.error.backoff.ms": 20,
     "queued.max.messages.kbytes": 64 << 10,
 }
 # Which setting of a topic a batch exceeds that its broker refuses with this error.
@@ -177,12 +176,9 @@ class _Copy:
                 self._is_silent(now - asked)
                 continue
             ended = []
-            for partition, of_number in itertools.groupby(messages, Message.partition):
-                for topic, of_topic in itertools.groupby(of_number, Message.topic):
-                    topic_partition: t.Any = (topic, partition)  # equal to the key, and quicker to make
-                    task = self.tasks.get(topic_partition)
-                    if task is not None and self._take(task, list(of_topic)):
-                        ended.append(self.tasks.pop(topic_partition))  # what else comes of it is no longer wanted
+            for task, of_task in by_task(messages, self.tasks):
+                if self._take(task, list(of_task)):
+                    ended.append(self.tasks.pop(task.range.source))  # what else comes of it is no longer wanted
             if ended:
                 self.opened.consumer.incremental_unassign([Position(*task.range.source) for task in ended])
             poll(0)

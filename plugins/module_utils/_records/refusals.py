@@ -106,7 +106,8 @@ class Patience:
             # Just after its election, a leader lets consumers read less than the one before, but tells nobody that as its
             # end (KIP-207).
             log_end = self._log_end(partition)
-            why = ends_early(self.opened.connection, partition, message.offset() if log_end is None else log_end, end)
+            shown = message.offset() if log_end is None else log_end
+            why = lost(self.opened.connection, partition, f"the log ends at {shown}, and {end} was expected")
             if log_end is not None and log_end < end:
                 raise why
         else:
@@ -121,12 +122,21 @@ class Patience:
         return False
 
     def stalled(self, waiting: Waiting, seconds: float) -> MigrationError:
-        """Nothing has come for so long: what the partitions were waited for, if that is known."""
+        """Nothing has come of any of the partitions for so long: what they were waited for, if that is known."""
         for partition, position in waiting:
             wait = self.waits.get(partition)
             if wait is not None and wait.position == position:
                 return wait.why
-        return stalled(self.opened.connection, waiting, seconds, self.opened.complaints)
+        connection, complaints = self.opened.connection, self.opened.complaints
+        first, position, more = _first_waiting(waiting)
+        return BrokerError(
+            f"no record and no end of the log at offset {position} within {seconds:.0f} s{more}",
+            cluster=str(connection),
+            **first._asdict(),
+            why=connection_failed(connection, complaints).why if complaints else None,
+            remedy="check that the partition has a leader, that no transaction is open there, and that no quota "
+            "(consumer_byte_rate) lets less than a batch of records pass in that time",
+        )
 
     def _log_end(self, partition: TopicPartition) -> int | None:
         """Where the leader says that the log, or what is stable of it, ends; None where it does not say so soon."""
@@ -141,11 +151,6 @@ def _edges(opened: Opened, partition: TopicPartition, seconds: float) -> tuple[i
     except KafkaException:
         return None
     return None if edges is None else (int(edges[0]), int(edges[1]))
-
-
-def ends_early(connection: Connection, partition: TopicPartition, log_end: int, wanted: int) -> LogChanged:
-    """The log, or what is stable of it, ends before a range does."""
-    return lost(connection, partition, f"the log ends at {log_end}, and {wanted} was expected")
 
 
 def lost(connection: Connection, partition: TopicPartition, what: str) -> LogChanged:
@@ -174,21 +179,6 @@ def unfinished(connection: Connection, waiting: Waiting) -> BrokerError:
         cluster=str(connection),
         **partition._asdict(),
         remedy="migrate fewer groups at a time, or when the cluster and this machine are less busy",
-    )
-
-
-def stalled(
-    connection: Connection, waiting: Waiting, seconds: float, complaints: t.Sequence[KafkaError]
-) -> BrokerError:
-    """Nothing came of any of the partitions that wait."""
-    partition, position, more = _first_waiting(waiting)
-    return BrokerError(
-        f"no record and no end of the log at offset {position} within {seconds:.0f} s{more}",
-        cluster=str(connection),
-        **partition._asdict(),
-        why=connection_failed(connection, complaints).why if complaints else None,
-        remedy="check that the partition has a leader, that no transaction is open there, and that no quota "
-        "(consumer_byte_rate) lets less than a batch of records pass in that time",
     )
 
 

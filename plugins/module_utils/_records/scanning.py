@@ -38,7 +38,6 @@ _SMALL_QUEUE = 1000  # messages
 _TAKEN = 2000  # messages at a time; more leave the processor's caches
 _SETTINGS = {
     "fetch.wait.max.ms": 50,
-    "fetch.error.backoff.ms": 20,
     "queued.max.messages.kbytes": 65536,
     "fetch.max.bytes": 16 << 20,
 }
@@ -110,9 +109,8 @@ def scan(
         return
     with open_consumer(connection, _settings(longest, committed=committed)) as opened:
         refusals.check_existence(opened, tasks)
-        every_part = set(parts) == set(FINGERPRINTED)
-        width = _SMALL_WIDTH if longest < _SHORT else _WIDTH
-        yield from _Scan(opened, tasks, FINGERPRINTED if every_part else parts, width).rows()
+        covered = FINGERPRINTED if set(parts) == set(FINGERPRINTED) else parts
+        yield from _Scan(opened, tasks, covered, _SMALL_WIDTH if longest < _SHORT else _WIDTH).rows()
 
 
 def expect_scan(connection: Connection, longest: int) -> None:
@@ -143,6 +141,7 @@ class ReadTask:
 
 
 _Task = t.TypeVar("_Task", bound=ReadTask)
+T = t.TypeVar("T")
 
 
 @dataclasses.dataclass(slots=True)
@@ -193,6 +192,18 @@ class PieceReader(t.Generic[_Task]):
         return self.patience.stalled([(partition, task.position) for partition, task in self.tasks.items()], seconds)
 
 
+def by_task(
+    messages: t.Iterable[t.Any], tasks: t.Mapping[TopicPartition, T]
+) -> t.Iterator[tuple[T, t.Iterator[t.Any]]]:
+    """The runs of messages of one partition, each with the partition's task; those of partitions without one are left out."""
+    for partition, of_number in itertools.groupby(messages, Message.partition):
+        for topic, of_topic in itertools.groupby(of_number, Message.topic):
+            topic_partition: t.Any = (topic, partition)  # equal to the key, and quicker to make
+            task = tasks.get(topic_partition)
+            if task is not None:
+                yield task, of_topic
+
+
 class _Scan(PieceReader[ReadTask]):
     """Reads whole pieces."""
 
@@ -206,12 +217,9 @@ class _Scan(PieceReader[ReadTask]):
             messages: list[t.Any] = consume(_TAKEN, 0.02)  # typed, every field of a message may be None
             rows = Rows([], [], [], [], [])
             ended = []
-            for partition, of_number in itertools.groupby(messages, Message.partition):
-                for topic, of_topic in itertools.groupby(of_number, Message.topic):
-                    topic_partition: t.Any = (topic, partition)  # equal to the key, and quicker to make
-                    task = self.tasks.get(topic_partition)
-                    if task is not None and self._take(task, of_topic, rows):
-                        ended.append(task)
+            for task, of_task in by_task(messages, self.tasks):
+                if self._take(task, of_task, rows):
+                    ended.append(task)
             if ended:
                 self.go_on(ended)
             if rows.offsets:

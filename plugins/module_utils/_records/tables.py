@@ -17,7 +17,6 @@ from .scanning import Range
 from .transactions import FULL_QUEUE_SECONDS, LARGEST_MESSAGE
 from .whole_ranges import messages
 
-_SETTINGS: t.Mapping[str, str | int] = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20}
 SAMPLING = {
     "fetch.message.max.bytes": 24 << 10,
     "queued.max.messages.kbytes": 16 << 10,
@@ -55,7 +54,7 @@ def read_records(
     if not wanted:
         return []
     level = "read_committed" if committed else "read_uncommitted"
-    with open_consumer(connection, {**_SETTINGS, **settings, "isolation.level": level}) as opened:
+    with open_consumer(connection, {"fetch.wait.max.ms": 50, **settings, "isolation.level": level}) as opened:
         records = [
             StoredRecord(
                 TopicPartition(message.topic(), message.partition()), message.offset(), message.key(), message.value()

@@ -99,7 +99,8 @@ class Transactions:
         told of that; then what was noted is raised.
         """
         try:
-            self.begin()
+            self._throttled.clear()
+            self.producer.begin_transaction()
             yield
         except (KafkaException, SystemError) as exc:
             failure = self.failure(exc)
@@ -107,11 +108,6 @@ class Transactions:
         except BaseException:
             self.abort()
             raise
-
-    def begin(self) -> None:
-        """Begin a transaction."""
-        self._throttled.clear()
-        self.producer.begin_transaction()
 
     def flush(self, failed: t.Sequence[t.Any]) -> None:
         """Return when every record has been answered, or one has failed: those after it are not answered any more."""

@@ -15,7 +15,7 @@ from .confluent_library import TopicPartition as Position
 from .consumer_client import Opened, open_consumer
 from .scanning import Range
 
-READ_COMMITTED = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
+READ_COMMITTED = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20}
 _TAKEN = 2000  # messages at a time
 _AT_A_TIME = 512  # partitions: a client holds what it has fetched ahead of each
 

@@ -28,7 +28,7 @@ class Destination:
         self.producer = self.transactions = self
         self.aborts = 0
         self.throttled, self.written, self.ended, self.landings, self.told = 0, [], [], [], []
-        self.begin = lambda: None
+        self._throttled, self.begin_transaction = [], lambda: None
         self.check_owned = lambda ranges: None
         self.renew = lambda: None
         self.held = [self]

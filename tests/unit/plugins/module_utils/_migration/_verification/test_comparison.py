@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding as ReportFinding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import ends_early
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import lost
 from tests.attack.broker import Broker
 from tests.attack.case import Case
 from tests.attack.classes import CLASSES, DECLARED
@@ -468,7 +468,7 @@ def test_records_that_expire_between_two_requests_are_no_failure():
     right, wrong = clusters.findings((10, 10, 0), (10, 11, 0))
     assert right.problems == () and [flaw.kind for flaw in wrong.problems] == [ProblemKind.SKIPPED]
     # Nobody says that a log that was truncated is verified.
-    clusters.scan = mock.Mock(side_effect=ends_early(SOURCE, AT, 3, 20))
+    clusters.scan = mock.Mock(side_effect=lost(SOURCE, AT, "the log ends at 3, and 20 was expected"))
     with pytest.raises(LogChanged, match="or the topic was truncated or recreated"):
         clusters.findings((10, 10, 0))
 
