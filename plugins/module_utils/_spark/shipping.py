@@ -36,10 +36,8 @@ def code_archive(folder: Path) -> Path:
     These are the ones that this process has imported, because Ansible sends a module along with no more than it imports,
     in an archive of its own. Workers import those of `_spark` and of the layers below it, and by the same names.
     """
-    packages = itertools.accumulate(
-        _ROOT.split("."), "{}/{}".format
-    )  # those that this package lies in, outermost first
-    files = {f"{package}/__init__.py": "" for package in packages}
+    # The packages that this one lies in, outermost first.
+    files = {f"{package}/__init__.py": "" for package in itertools.accumulate(_ROOT.split("."), "{}/{}".format)}
     for name, module in sorted(sys.modules.items()):
         if name.startswith(f"{_ROOT}."):
             loader: t.Any = module.__spec__.loader if module.__spec__ else None  # Python's own, a zip file's, Ansible's

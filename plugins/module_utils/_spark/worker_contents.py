@@ -17,7 +17,7 @@ from .._matching.group_count import CountedPair
 from .._matching.singles import Singles
 from .._model.records import NO_TIMESTAMP
 from .worker_lost import Edges, left_in
-from .worker_packing import Grouped, Layout, Records, grouped, unpack
+from .worker_packing import Grouped, Layout, Records, begins_of, grouped, unpack
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -154,8 +154,7 @@ def _by_time(
     copies = rows >= records.sources
     order = np.lexsort((copies, records.times[rows], contents))
     rows, contents, copies = rows[order], contents[order], copies[order]
-    begins = np.ones(len(rows), bool)
-    begins[1:] = (contents[1:] != contents[:-1]) | (np.diff(records.times[rows]) != 0)
+    begins = begins_of(contents, records.times[rows])
     follows = np.append(begins[1:], True)
     # A record alone, a record before its copy, or that copy.
     plain = np.where(copies, ~begins & follows & ~records.stamped[rows], begins)

@@ -11,7 +11,7 @@ import math
 import typing as t
 
 from .._matching.lost import KeptTimes, of_all_contents
-from .worker_packing import Layout, Records, grouped, unpack
+from .worker_packing import Layout, Records, begins_of, grouped, unpack
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -85,8 +85,7 @@ class _TimedRows:
         self.rows, self.contents = rows[order], contents[order]
         copies, stamped = copies[order], stamped[order]
         self.times = records.times[self.rows]
-        begins = np.ones(len(rows), bool)
-        begins[1:] = (self.contents[1:] != self.contents[:-1]) | (self.times[1:] != self.times[:-1])
+        begins = begins_of(self.contents, self.times)
         starts = np.flatnonzero(begins)
         segment = np.cumsum(begins) - 1
         unstamped = copies & ~stamped

@@ -205,12 +205,19 @@ def grouped(records: Records, headers: Flags) -> Grouped:
     low = np.where(with_headers, records.columns[1], records.columns[3]).view(np.uint64)
     order = np.lexsort((low, high))  # stable: the source's rows stay first
     high, low = high[order], low[order]
-    begins = np.ones(rows, bool)
-    begins[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-    starts = np.flatnonzero(begins)
+    starts = np.flatnonzero(begins_of(high, low))
     sizes = np.diff(starts, append=rows)
     sources = np.add.reduceat((order < records.sources).astype(np.int64), starts) if rows else sizes
     return Grouped(order, starts, sources, sizes - sources)
+
+
+def begins_of(*columns: Column | Words) -> Flags:
+    """Which rows begin something: the first one, and those that differ in any column from the row before."""
+    import numpy as np
+
+    begins = np.ones(len(columns[0]), bool)
+    begins[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return begins
 
 
 def _dealt(columns: Column, axis: Axis, pair_of: Column, buckets: int, copies: bool) -> pyarrow.RecordBatch:
