@@ -97,10 +97,10 @@ def read_groups(
         left = [group for group in wanted if group not in readings]
         if not left:
             return
-        listing = _listing(client) if can(client, Ability.GROUP_LIST) else None
+        listing = _listing(client) if can(client, Ability.GROUP_LIST) else BrokerQuestion([], lambda _answers: None)
         finding = coordinators_of(client, left)
-        ask_together(client, *([listing] if listing else []), finding)
-        listed = listing.answer() if listing else None
+        ask_together(client, listing, finding)
+        listed = listing.answer()
         coordinators = known_coordinators(connection, finding.answer(), skip_denied)
         left = [group for group in left if group in coordinators]
         need = missing_part(client, Ability.STABLE_OFFSETS)

@@ -50,16 +50,15 @@ def missing_acls(
     Without an authorizer nothing is missing, nor for a topic that does not exist, nor what brokers do not tell (not_told()),
     but for what is denied altogether. Groups need not exist.
     """
-    groups = _needs((reads_groups, "DESCRIBE"), (commits_groups, "READ"), (deletes_groups, "DELETE"))
+    groups = _needs((reads_groups, {"DESCRIBE"}), (commits_groups, {"READ"}), (deletes_groups, {"DELETE"}))
     topics = _needs(
-        (reads_topics, "READ"),
-        (reads_topics, "DESCRIBE_CONFIGS"),
-        (commits_topics, "READ"),
-        *((writes_topics, operation) for operation in ("WRITE", "READ", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")),
-        *((alters_topics, operation) for operation in ("DESCRIBE_CONFIGS", "ALTER_CONFIGS")),
-        *((deletes_topics, operation) for operation in ("DELETE", "READ")),
+        (reads_topics, {"READ", "DESCRIBE_CONFIGS"}),
+        (commits_topics, {"READ"}),
+        (writes_topics, {"WRITE", "READ", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"}),
+        (alters_topics, {"DESCRIBE_CONFIGS", "ALTER_CONFIGS"}),
+        (deletes_topics, {"DELETE", "READ"}),
     )
-    transactions = _needs((transactional_ids, "WRITE"))
+    transactions = _needs((transactional_ids, {"WRITE"}))
 
     def read(client: AdminClient) -> list[str]:
         on_groups, on_topics = at_once(
@@ -135,9 +134,9 @@ def not_offered(connection: Connection, *abilities: Ability, groups: t.Collectio
     return attempt(connection, read)
 
 
-def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
-    needs = values_by_key((name, operation) for names, operation in pairs for name in names)
-    return {name: set(operations) for name, operations in needs.items()}
+def _needs(*pairs: tuple[t.Collection[str], set[str]]) -> dict[str, set[str]]:
+    needs = values_by_key((name, operations) for names, operations in pairs for name in names)
+    return {name: set[str]().union(*several) for name, several in needs.items()}
 
 
 def _allowed_on_groups(client: AdminClient, groups: t.Sequence[str]) -> dict[str, t.Collection[int]]:

@@ -118,37 +118,35 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
     has not heard of them yet. Raises BrokerError for the first partition that none of this comes true of within LEADER_SECONDS.
     """
 
-    def without_leader(client: AdminClient) -> tuple[str, int | None] | None:
+    def leaderless(topic: str, partition: int | None) -> BrokerError:
+        return BrokerError(
+            f"it has no leader after {LEADER_SECONDS:g} s",
+            cluster=str(connection),
+            topic=topic,
+            partition=partition,
+            remedy=f"check that the brokers which hold its replicas are up; {_DISKS}",
+        )
+
+    def waiting(client: AdminClient) -> BrokerError | None:
+        """What is to be said if it stays so."""
         for node in broker_ids(client):
             described = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
             for name, topic in described.items():
                 if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                    return name, None
+                    return leaderless(name, None)
             raise_for_topics(connection, {name: topic.error_code for name, topic in described.items()}, "DESCRIBE")
             for name, topic in described.items():
                 led = {each.partition_index for each in topic.partitions if each.leader_id >= 0}
                 for partition in range(max(counts[name], len(topic.partitions))):
                     if partition not in led:
-                        return name, partition
-        return None
-
-    def waiting(client: AdminClient) -> BrokerError | None:
-        """What is to be said if it stays so."""
-        if lacking := without_leader(client):
-            return BrokerError(
-                f"it has no leader after {LEADER_SECONDS:g} s",
-                cluster=str(connection),
-                topic=lacking[0],
-                partition=lacking[1],
-                remedy=f"check that the brokers which hold its replicas are up; {_DISKS}",
-            )
-        for partition, leader, error in unserved(client, connection, list(counts)):
+                        return leaderless(name, partition)
+        for topic_partition, leader, error in unserved(client, connection, list(counts)):
             return BrokerError(
                 f"its leader, broker {leader}, does not serve it after {LEADER_SECONDS:g} s",
                 cluster=str(connection),
                 why=error,
                 remedy=_DISKS,
-                **partition._asdict(),
+                **topic_partition._asdict(),
             )
         return None
 
