@@ -13,7 +13,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 CLUSTER = connection_from({"bootstrap_servers": "b1:9092"}, "source cluster")
 WHERE = TopicPartition("orders", 0)
+OTHER = TopicPartition("orders", 1)
 NOT_LEADER_OR_FOLLOWER = 6  # one of the errors that may pass
+
+
+def answer(*partitions):
+    """An answer with these fields for the partitions of orders, by the names that each of the requests has for them."""
+    rows = [
+        types.SimpleNamespace(**{"partition_index": at, "partition": at, "error_code": 0, **fields})
+        for at, fields in enumerate(partitions)
+    ]
+    topic = types.SimpleNamespace(name="orders", topic="orders", error_code=0, partitions=rows)
+    return types.SimpleNamespace(topics=[topic])
 
 
 class Cluster:
@@ -27,30 +38,13 @@ class Cluster:
         monkeypatch.setattr(positions, "request_metadata", self._describe)
         monkeypatch.setattr(positions, "exchange", self._answer)
 
-    def _describe(self, _client, names):
+    def _describe(self, _client, _names):
         self.described += 1
-        partition = types.SimpleNamespace(partition_index=0, leader_id=self.leader)
-        return types.SimpleNamespace(
-            topics=[types.SimpleNamespace(name=name, error_code=0, partitions=[partition]) for name in names]
-        )
+        return answer({"leader_id": self.leader})
 
     def _answer(self, _client, requests):
-        refusal = NOT_LEADER_OR_FOLLOWER
-        return [
-            types.SimpleNamespace(
-                topics=[
-                    types.SimpleNamespace(
-                        name="orders",
-                        partitions=[
-                            types.SimpleNamespace(
-                                partition_index=0, error_code=refusal if node != self.leader else 0, offset=self.leader
-                            )
-                        ],
-                    )
-                ]
-            )
-            for node in (request.node for request in requests)
-        ]
+        codes = [0 if request.node == self.leader else NOT_LEADER_OR_FOLLOWER for request in requests]
+        return [answer({"error_code": code, "offset": self.leader}) for code in codes]
 
     def end(self) -> int:
         return positions.partition_bounds(CLUSTER, [WHERE])[WHERE].end
@@ -87,14 +81,12 @@ class Segments:
     def _answer(self, request):
         (time,) = [row["timestamp"] for topic in request.fields["topics"] for row in topic["partitions"]]
         self.asked.append(time)
-        assert request.lowest == (
-            7 if time == positions.LATEST_TIME else 1
-        )  # an older one takes it for a time like others
+        # An older version takes the latest time for a time like others.
+        assert request.lowest == (7 if time == positions.LATEST_TIME else 1)
         if time == positions.LATEST_TIME:
             self.segments[-1][1].extend(self.coming)
         offset, latest = self._found(time)
-        row = types.SimpleNamespace(partition_index=0, error_code=0, offset=offset, timestamp=latest)
-        return types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", partitions=[row])])
+        return answer({"offset": offset, "timestamp": latest})
 
     def _found(self, time):
         if time == positions.LATEST_TIME:
@@ -153,9 +145,8 @@ class Epochs(Cluster):
         self.errors: list[int] = []
         self.requests: list[tuple[int, dict[int, int]]] = []
 
-    def _describe(self, _client, names):
-        rows = [types.SimpleNamespace(partition_index=number, leader_id=number + 1) for number in range(2)]
-        return types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", error_code=0, partitions=rows)])
+    def _describe(self, _client, _names):
+        return answer({"leader_id": 1}, {"leader_id": 2})
 
     def _answer(self, _client, requests):
         return [self._told(request) for request in requests]
@@ -166,14 +157,12 @@ class Epochs(Cluster):
         asked = {row["partition"]: row["leader_epoch"] for row in topic["partitions"]}
         self.requests.append((request.node, asked))
         code = self.errors.pop() if self.errors else 0
-        rows = [
-            types.SimpleNamespace(partition=number, error_code=code, end_offset=self.ends.get((number, epoch), -1))
-            for number, epoch in asked.items()
-        ]
-        return types.SimpleNamespace(topics=[types.SimpleNamespace(topic=topic["topic"], partitions=rows)])
-
-
-OTHER = TopicPartition("orders", 1)
+        return answer(
+            *(
+                {"partition": number, "error_code": code, "end_offset": self.ends.get((number, epoch), -1)}
+                for number, epoch in asked.items()
+            )
+        )
 
 
 def test_the_ends_of_epochs_take_one_request_a_leader_but_for_other_epochs_of_a_partition(monkeypatch):
@@ -200,24 +189,16 @@ def test_a_leader_that_has_changed_is_asked_again_for_the_ends_of_epochs(monkeyp
 @pytest.mark.parametrize("codes", [(NOT_LEADER_OR_FOLLOWER, 3), (3, NOT_LEADER_OR_FOLLOWER)])
 def test_a_broker_that_does_not_know_a_partition_yet_does_not_make_a_topic_missing(monkeypatch, codes):
     """One partition has another leader now, and one is not known to its leader yet: both are asked for again."""
-    cluster = Cluster(monkeypatch)
+    Cluster(monkeypatch)
     tries = []
 
-    def describe(_client, names):
-        partitions = [types.SimpleNamespace(partition_index=number, leader_id=1) for number in (0, 1)]
-        topics = [types.SimpleNamespace(name=name, error_code=0, partitions=partitions) for name in names]
-        return types.SimpleNamespace(topics=topics)
-
-    def answer(_client, requests):
+    def tell(_client, requests):
         tries.append(requests)
-        said = codes if len(tries) == 1 else (0, 0)
-        rows = [types.SimpleNamespace(partition_index=at, error_code=code, offset=7) for at, code in enumerate(said)]
-        return [
-            types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", partitions=rows)]) for _each in requests
-        ]
+        said = [{"error_code": code, "offset": 7} for code in (codes if len(tries) == 1 else (0, 0))]
+        return [answer(*said) for _each in requests]
 
-    monkeypatch.setattr(positions, "request_metadata", describe)
-    monkeypatch.setattr(positions, "exchange", answer)
-    with keeping():
-        found = positions.partition_bounds(CLUSTER, [WHERE, TopicPartition("orders", 1)])
-    assert [bounds.end for bounds in found.values()] == [7, 7] and cluster.leader == 1
+    leaders = answer({"leader_id": 1}, {"leader_id": 1})
+    monkeypatch.setattr(positions, "request_metadata", lambda *_asked: leaders)
+    monkeypatch.setattr(positions, "exchange", tell)
+    found = positions.partition_bounds(CLUSTER, [WHERE, OTHER])
+    assert [bounds.end for bounds in found.values()] == [7, 7]
