@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
+NOWHERE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
 HERE = [TopicPartition("orders", partition) for partition in range(3)]
 
 
@@ -53,9 +54,8 @@ def test_large_commits_are_sent_in_batches_that_a_broker_takes():
 @pytest.mark.parametrize("offset", [-1, 1 << 63])
 def test_what_no_file_may_hold_is_refused_before_anything_is_sent(monkeypatch, offset):
     monkeypatch.setattr(commits, "attempt", lambda *_arguments: pytest.fail("a broker was asked"))
-    nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
     with pytest.raises(ValueError, match="an offset cannot be committed"):
-        commits.commit_offsets(nowhere, {"g": {TopicPartition("orders", 0): CommittedOffset(offset)}})
+        commits.commit_offsets(NOWHERE, {"g": {TopicPartition("orders", 0): CommittedOffset(offset)}})
 
 
 def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_that_may_not_be_stored(monkeypatch):
@@ -80,7 +80,7 @@ def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_th
         lambda _client, names: {name: (-1, away) if name == "lost" else (1, 0) for name in names},
     )
     found = commits.commit_offsets(
-        connection_from({"bootstrap_servers": ["127.0.0.1:1"]}),
+        NOWHERE,
         {name: {HERE[0]: CommittedOffset(1)} for name in ("billing", "lost", "shipping")},
     )
     assert sent == ["billing", "shipping"]
@@ -119,8 +119,7 @@ def test_a_refusal_does_not_hide_that_an_earlier_try_without_an_answer_may_have_
         return [told]
 
     try_twice(monkeypatch, exchange)
-    nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
-    (why,) = commits.commit_offsets(nowhere, {"billing": {HERE[0]: CommittedOffset(1)}})["billing"].values()
+    (why,) = commits.commit_offsets(NOWHERE, {"billing": {HERE[0]: CommittedOffset(1)}})["billing"].values()
     assert (
         why.startswith("UNKNOWN_MEMBER_ID: the group has members")
         and isinstance(why, commits.Unanswered) is not is_known
@@ -138,7 +137,6 @@ def test_what_is_answered_stays_when_the_connection_is_lost_among_many_groups(mo
 
     try_twice(monkeypatch, exchange)
     names = [f"group-{number}" for number in range(500)]
-    nowhere = connection_from({"bootstrap_servers": ["127.0.0.1:1"]})
-    found = commits.commit_offsets(nowhere, {name: {HERE[0]: CommittedOffset(1)} for name in names})
+    found = commits.commit_offsets(NOWHERE, {name: {HERE[0]: CommittedOffset(1)} for name in names})
     assert sent == [names[:200], names[200:400], names[200:400], names[400:]]
     assert found == {name: {} for name in names}

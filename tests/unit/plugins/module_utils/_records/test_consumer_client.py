@@ -12,10 +12,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import consumer_client
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
     client_configuration,
-    connected,
     connection_failed,
 )
-from tests.support.bad_http import BEHAVIOURS, BadServer, answers
 
 PEM = {
     "ssl_ca": "-----BEGIN CERTIFICATE-----CA",
@@ -70,25 +68,6 @@ def test_librdkafka_gets_the_token_its_end_and_its_extensions():
 def test_a_key_in_the_certificates_file_is_used():
     config = client_configuration(connection_from({**LOGIN, "security_protocol": "SSL", "ssl_certfile": "both.pem"}))
     assert (config["ssl.certificate.location"], config["ssl.key.location"]) == ("both.pem", "both.pem")
-
-
-def test_no_redirect_is_followed_with_the_secret():
-    options = {
-        "bootstrap_servers": "127.0.0.1:1",
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": "OAUTHBEARER",
-        "oauth_client_id": "me",
-        "oauth_client_secret": "s3cret",
-        "request_timeout": 4,
-    }
-    with (
-        BadServer(answers(b'{"access_token": "stolen"}')) as thief,
-        BadServer(BEHAVIOURS["redirects with 302"], thief.address) as endpoint,
-    ):
-        url = f"http://{endpoint.address}/token"
-        with pytest.raises(ConnectionFailed, match="no redirect is followed"):
-            connected(connection_from({**options, "oauth_token_url": url}), {})
-        assert endpoint.received and not thief.received
 
 
 @pytest.mark.parametrize(("timeout", "expected"), [(30, set()), (300, {"300000"})])

@@ -44,11 +44,11 @@ def destination_log(new_before, count=20):
     return log, BacklogRange(PARTITION, 100, 200, PARTITION, 0, (100, 150), done)
 
 
-def differences(log, copied, last, source_start=100):
-    source = {offset: value for offset, value in ORIGINALS.items() if offset >= source_start}
-    return range_differences(
-        reader(source, source_start), reader(log, 0), copied, source_start, max(log) + 1, LastGroup("billing", last)
-    )
+def differences(log, copied, last=None, source_start=100, originals=ORIGINALS):
+    """last: where the last group would go on, None without a group."""
+    source = {offset: value for offset, value in originals.items() if offset >= source_start}
+    group = None if last is None else LastGroup("billing", last)
+    return range_differences(reader(source, source_start), reader(log, 0), copied, source_start, max(log) + 1, group)
 
 
 @pytest.mark.parametrize("new_before, boundary", [(150, 150), (150, 200), (100, 100), (120, 150)])
@@ -74,9 +74,7 @@ def test_copies_of_what_has_expired_since_are_not_taken_for_records_of_others(so
 def test_copies_of_what_was_compacted_away_since_are_not_taken_for_records_of_others():
     log, copied = destination_log(None)
     source = {offset: value for offset, value in ORIGINALS.items() if offset % 3 == 1}
-    assert (
-        range_differences(reader(source, 0), reader(log, 0), copied, 0, max(log) + 1, LastGroup("billing", 101)) == []
-    )
+    assert differences(log, copied, 101, 0, source) == []
 
 
 @pytest.mark.parametrize("source_start, problem", [(130, "1 record of the copy is gone"), (100, "is missing")])
@@ -110,19 +108,18 @@ def test_a_header_that_cannot_be_read_is_named():
 
 def test_without_a_group_only_the_copy_counts():
     log, copied = destination_log(150)
-    unplanned = range_differences(reader(ORIGINALS, 100), reader(log, 0), copied, 100, max(log) + 1)
     missing = dataclasses.replace(copied, begin=1)
     line, *_more = differences(log, missing, 200)
-    assert unplanned == [] and "the record of source offset 100 of orders-0 is missing" in line
+    assert differences(log, copied) == [] and "the record of source offset 100 of orders-0 is missing" in line
 
 
 def test_what_was_there_before_it_was_appended_to_is_left_out_of_account():
     log, copied = destination_log(None)
     log = {0: ORIGINALS[107], 1: ORIGINALS[103], **{offset + 2: value for offset, value in log.items()}}
     appended = dataclasses.replace(copied, begin=2, done=copied.done._replace(next=copied.done.next + 2))
-    assert range_differences(reader(ORIGINALS, 100), reader(log, 0), appended, 100, max(log) + 1) == []
+    assert differences(log, appended) == []
     log[max(log) + 1] = ORIGINALS[107]
-    (line,) = range_differences(reader(ORIGINALS, 100), reader(log, 0), appended, 100, max(log) + 1)
+    (line,) = differences(log, appended)
     assert "1 record is there more than once or out of order from offset 2 on" in line
 
 
@@ -154,9 +151,8 @@ class TestRecordsThatAreAlike:
     """Such as heartbeats: one has expired at the source since it was copied, another one has not."""
 
     def lines(self, log, source_start, written=4):
-        source = {offset: value for offset, value in HEARTBEATS.items() if offset >= source_start}
         copied = BacklogRange(PARTITION, 0, 4, PARTITION, 0, (0,), Done(written, 10, 4, 0, 0, {0: 0}))
-        return range_differences(reader(source, source_start), reader(log, 0), copied, source_start, len(log))
+        return differences(log, copied, None, source_start, HEARTBEATS)
 
     @pytest.mark.parametrize("source_start", [0, 1, 2, 3, 4])
     def test_the_copy_of_the_one_is_no_double_of_the_other(self, source_start):

@@ -16,8 +16,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import count_job, worker_lost, worker_packing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
 
-SCANNED = "range int, offset bigint, timestamp bigint, log_append_time boolean, fingerprint binary, bare binary"
-
 
 class World(t.NamedTuple):
     """A pair: the logs of its source partitions and of its destination partitions, both from offset 0, with their ends."""

@@ -21,12 +21,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_f
     packed_chunks,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import count_wide
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import SCHEMA
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_contents import (
     singles_of_columns,
 )
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
-    SCANNED,
     World,
     copies,
     count_directly,
@@ -300,7 +300,7 @@ def test_real_spark_counts_the_same(spark) -> None:
     worlds = [random_world(draws, sources, destinations) for sources, destinations in ((1, 1), (1, 1), (3, 1), (2, 2))]
     its = layout(worlds, True)
     frames = [
-        packed_chunks(spark.createDataFrame(rows(logs), SCANNED), its, of_destination, 8)
+        packed_chunks(spark.createDataFrame(rows(logs), SCHEMA), its, of_destination, 8)
         for logs, of_destination in ((sources(worlds), False), (copies(worlds), True))
     ]
     ends = [end for world in worlds for end in world.ends]

@@ -35,11 +35,9 @@ def test_results_are_the_same_on_every_machine(spark):
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.conf.get("spark.sql.ansi.enabled") == "true"
     assert spark.conf.get(CORES) == "2"
-
-
-def test_no_task_is_attempted_twice_at_a_time(spark):
-    """A second attempt at a copy would end the transactions of the first one."""
-    assert spark.conf.get("spark.speculation") == "false"
+    assert (
+        spark.conf.get("spark.speculation") == "false"
+    )  # a second attempt at a copy would end the first one's transactions
 
 
 def test_a_server_that_attempts_tasks_twice_copies_nothing():
@@ -107,18 +105,22 @@ def test_a_spark_that_the_user_has_described_is_not_called_absent(monkeypatch):
     assert absence(SparkOptions(java_home="/nowhere")) is None
 
 
+def refused(**options):
+    """Why no session begins with these options, which is known before."""
+    with pytest.raises(InvalidInput) as refusal, open_session(SparkOptions(**options)):
+        raise AssertionError
+    assert str(refusal.value) == obstacle(SparkOptions(**options))
+    return str(refusal.value)
+
+
 @pytest.mark.parametrize(
     ("directory", "named"), [("", "is not set"), ("/nowhere", "is /nowhere, which is no directory")]
 )
 def test_yarn_needs_its_configuration(monkeypatch, tmp_path, directory, named):
     monkeypatch.delenv("YARN_CONF_DIR", raising=False)
     monkeypatch.setenv("HADOOP_CONF_DIR", directory)
-    assert f"Spark yarn: HADOOP_CONF_DIR {named}" in str(obstacle(SparkOptions(master="yarn")))
-    with (
-        pytest.raises(InvalidInput, match="directory that has yarn-site.xml"),
-        open_session(SparkOptions(master="yarn")),
-    ):
-        raise AssertionError
+    told = refused(master="yarn")
+    assert f"Spark yarn: HADOOP_CONF_DIR {named}" in told and "directory that has yarn-site.xml" in told
     monkeypatch.setenv("YARN_CONF_DIR", str(tmp_path))
     assert obstacle(SparkOptions(master="yarn")) is None
 
@@ -126,14 +128,14 @@ def test_yarn_needs_its_configuration(monkeypatch, tmp_path, directory, named):
 def test_kubernetes_needs_an_image(monkeypatch, tmp_path):
     for name in ("SPARK_CONF_DIR", "SPARK_HOME"):
         monkeypatch.delenv(name, raising=False)
-    bare = SparkOptions(master="k8s://https://127.0.0.1:1")
-    assert "Spark k8s://https://127.0.0.1:1: spark.kubernetes.container.image is not set" in str(obstacle(bare))
-    with pytest.raises(InvalidInput, match="Set it in conf of spark to an image"), open_session(bare):
-        raise AssertionError
+    master = "k8s://https://127.0.0.1:1"
+    told = refused(master=master)
+    assert f"Spark {master}: spark.kubernetes.container.image is not set" in told
+    assert "Set it in conf of spark to an image" in told
     for image in ("spark.kubernetes.container.image", "spark.kubernetes.executor.container.image"):
-        assert obstacle(SparkOptions(master=bare.master, conf={image: "spark:4"})) is None
+        assert obstacle(SparkOptions(master=master, conf={image: "spark:4"})) is None
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert obstacle(bare) is None
+    assert obstacle(SparkOptions(master=master)) is None
 
 
 @pytest.mark.parametrize(
@@ -155,14 +157,9 @@ def test_a_spark_home_of_another_spark_is_known_before(monkeypatch, tmp_path, co
     if named is None:
         assert obstacle(SparkOptions()) is None
         return
-    assert f"SPARK_HOME is {tmp_path}, which {named}: pyspark {VERSION} starts Spark from it" in str(
-        obstacle(SparkOptions())
-    )
-    with (
-        pytest.raises(InvalidInput, match=f"directory of Spark {VERSION}, or to an empty text"),
-        open_session(SparkOptions()),
-    ):
-        raise AssertionError
+    told = refused()
+    assert f"SPARK_HOME is {tmp_path}, which {named}: pyspark {VERSION} starts Spark from it" in told
+    assert f"directory of Spark {VERSION}, or to an empty text" in told
     assert "SPARK_HOME" not in str(obstacle(SparkOptions(remote="sc://127.0.0.1:1")))
 
 

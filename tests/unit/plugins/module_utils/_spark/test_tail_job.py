@@ -16,10 +16,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_f
     layout_of,
     packed_chunks,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import SCHEMA
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail, TailQuestion
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
-    SCANNED,
     chunks,
     rows,
     travelled,
@@ -140,7 +140,7 @@ def test_on_spark(spark) -> None:
     its = layout(2)
     sides = [log([(letter, 0) for letter in text]) for text in ("abcdefgh", "xabcdefg")]
     frames = [
-        packed_chunks(spark.createDataFrame(rows([each, each]), SCANNED), its, bool(of_destination), 4)
+        packed_chunks(spark.createDataFrame(rows([each, each]), SCHEMA), its, bool(of_destination), 4)
         for of_destination, each in enumerate(sides)
     ]
     found = worker.count_tails(
