@@ -6,6 +6,7 @@ import socket
 import ssl
 import time
 import types
+from unittest import mock
 
 import pytest
 from kafka import errors
@@ -25,14 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clie
 CLUSTER = connection_from({"bootstrap_servers": "b1:9092"}, "source cluster")
 
 
-def login(text: str = "") -> errors.KafkaError:
-    return errors.SaslAuthenticationFailedError(text)
-
-
-def gone(text: object) -> errors.KafkaError:
-    return errors.KafkaConnectionError(text)
-
-
+login, gone = errors.SaslAuthenticationFailedError, errors.KafkaConnectionError
 UNTRUSTED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed (_ssl.c:1016)"
 EXPIRED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired (_ssl.c:1016)"
 UNKNOWN = ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] alert")
@@ -106,10 +100,7 @@ def test_a_silent_address_of_a_host_name_leaves_time_for_the_next_one(monkeypatc
             admin_client.connect(connection_from({"bootstrap_servers": "broker:9092"}))
 
 
-def too_old(text: str) -> errors.KafkaError:
-    return errors.IncompatibleBrokerVersion(text)
-
-
+too_old = errors.IncompatibleBrokerVersion
 NO_REMOVAL = "Kafka broker does not support the 'OffsetDeleteRequest' Kafka protocol."
 NO_FETCH = (
     "No version of the 'OffsetFetchRequest' Kafka protocol is supported by both the client [2-7] and broker [0-1]."
@@ -131,7 +122,7 @@ NO_FETCH = (
             "cannot read all that a group has committed: they do not offer OffsetFetch 2, which Kafka has since 0.10.2",
         ),
         (errors.ClusterAuthorizationFailedError(), NotAuthorized, "CLUSTER_AUTHORIZATION_FAILED"),
-        (errors.KafkaConnectionError("gone"), ConnectionFailed, "advertised.listeners"),
+        (gone("gone"), ConnectionFailed, "advertised.listeners"),
         (errors.RequestTimedOutError("Request timed out after 4989 ms"), ConnectionFailed, "a broker does not answer"),
         (errors.KafkaTimeoutError("no answer"), ConnectionFailed, "advertised.listeners"),
         (errors.RequestTimedOutError(), BrokerError, "the broker refused: REQUEST_TIMED_OUT"),
@@ -140,7 +131,7 @@ NO_FETCH = (
         (errors.KafkaProtocolError("Unable to decode response"), BrokerError, "the broker's answer cannot be read"),
         (errors.InvalidReceiveError("Invalid frame"), ConnectionFailed, "advertised.listeners has addresses of Kafka"),
         (errors.InvalidReceiveError("Invalid frame length: 352518912"), ConnectionFailed, "the listener speaks TLS"),
-        (errors.KafkaConnectionError("CERTIFICATE_VERIFY_FAILED"), ConnectionFailed, "Set ssl_cafile or ssl_ca"),
+        (gone("CERTIFICATE_VERIFY_FAILED"), ConnectionFailed, "Set ssl_cafile or ssl_ca"),
         (errors.IllegalStateError("closed"), BrokerError, "the request failed"),
         (login("Too many connects"), ConnectionFailed, "run fewer tasks at a time"),
         (login("wrong"), ConnectionFailed, "user name, the password"),
@@ -163,12 +154,12 @@ def test_a_broker_that_takes_no_more_connections_is_tried_again(monkeypatch, tim
 
     def connect(_connection):
         if where == "connect":
-            limited(reasons.refusal(CLUSTER, [errors.SaslAuthenticationFailedError("Too many connects")]))
+            limited(reasons.refusal(CLUSTER, [login("Too many connects")]))
         return io.StringIO()
 
     def operation(_client):
         if where == "operation":
-            limited(errors.SaslAuthenticationFailedError("Too many connects"))
+            limited(login("Too many connects"))
         return 7
 
     monkeypatch.setattr(attempts, "connect", connect)
@@ -185,44 +176,28 @@ def test_a_broker_that_takes_no_more_connections_is_tried_again(monkeypatch, tim
 
 
 def test_a_wrong_password_is_not_tried_again(monkeypatch):
-    tries = []
-
-    def connect(_connection):
-        tries.append(1)
-        raise reasons.refusal(CLUSTER, [errors.SaslAuthenticationFailedError("Invalid password")])
-
+    connect = mock.Mock(side_effect=reasons.refusal(CLUSTER, [login("Invalid password")]))
     monkeypatch.setattr(attempts, "connect", connect)
     with pytest.raises(ConnectionFailed, match="Check the user name"):
         attempts.attempt(CLUSTER, lambda _client: None)
-    assert len(tries) == 1
+    assert connect.call_count == 1
 
 
 def test_a_cluster_that_is_gone_is_told_at_once_though_an_earlier_operation_has_reached_it(monkeypatch):
-    unreachable = reasons.refusal(CLUSTER, [errors.KafkaConnectionError("111 ECONNREFUSED")])
-    connections = [io.StringIO(), unreachable]
-
-    def connect(_connection):
-        client = connections.pop(0)
-        if isinstance(client, Exception):
-            raise client
-        return client
-
-    def disconnected(_client):
-        raise errors.KafkaConnectionError("socket disconnected")
-
+    connect = mock.Mock(side_effect=[io.StringIO(), reasons.refusal(CLUSTER, [gone("111 ECONNREFUSED")])])
     monkeypatch.setattr(attempts, "connect", connect)
     monkeypatch.setattr(attempts.time, "sleep", lambda _seconds: None)
     with keeping():
         assert attempts.attempt(CLUSTER, lambda _client: 7) == 7
         with pytest.raises(ConnectionFailed, match="connection refused"):
-            attempts.attempt(CLUSTER, disconnected)
-    assert connections == []
+            attempts.attempt(CLUSTER, mock.Mock(side_effect=gone("socket disconnected")))
+    assert connect.call_count == 2
 
 
 @pytest.mark.parametrize(
     ("error", "tried_for"),
     [
-        (errors.KafkaConnectionError("unreachable"), 18.0),
+        (gone("unreachable"), 18.0),
         (errors.NodeNotReadyError("5"), 18.0),
         (errors.KafkaTimeoutError("no answer"), 18.0),
         (errors.RequestTimedOutError("Request timed out after 4989 ms"), 18.0),
@@ -235,12 +210,9 @@ def test_a_broker_that_another_one_names_and_nobody_reaches_is_not_tried_for_lon
     monkeypatch.setattr(attempts.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(attempts.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
     monkeypatch.setattr(attempts, "connect", lambda _connection: io.StringIO())
-
-    def operation(_client):
-        raise error
-
+    cluster = connection_from({"bootstrap_servers": "b1:9092", "request_timeout": 6})
     with pytest.raises((ConnectionFailed, BrokerError)):
-        attempts.attempt(connection_from({"bootstrap_servers": "b1:9092", "request_timeout": 6}), operation)
+        attempts.attempt(cluster, mock.Mock(side_effect=error))
     assert tried_for < now[0] - 1000.0 < tried_for + 3
 
 
@@ -261,20 +233,13 @@ def test_scram_escapes_what_separates_its_words(mechanism, name, sent):
 
 
 def test_a_request_is_the_library_s_with_the_rows_of_its_arrays():
-    topics = [
-        {"name": "orders", "partitions": [{"partition_index": 3, "timestamp": -1}]},
-        {"name": "bills", "partitions": []},
-    ]
+    partitions = [{"partition_index": 3, "timestamp": -1}]
+    topics = [{"name": "orders", "partitions": partitions}, {"name": "bills", "partitions": []}]
     client = types.SimpleNamespace(offered_versions={})
-    sent = admin_client._message(
-        client, admin_client.Request("ListOffsets", {"isolation_level": 1, "topics": topics}, 7, lowest=1)
-    )
-    assert (type(sent).__name__, sent.isolation_level, sent._min_version, sent._max_version) == (
-        "ListOffsetsRequest",
-        1,
-        1,
-        None,
-    )
+    request = admin_client.Request("ListOffsets", {"isolation_level": 1, "topics": topics}, 7, lowest=1)
+    sent = admin_client._message(client, request)
+    assert (type(sent).__name__, sent.isolation_level) == ("ListOffsetsRequest", 1)
+    assert (sent._min_version, sent._max_version) == (1, None)
     assert [topic.name for topic in sent.topics] == ["orders", "bills"]
     assert [(each.partition_index, each.timestamp) for each in sent.topics[0].partitions] == [(3, -1)]
     every = admin_client._message(client, admin_client.Request("Metadata", {"topics": None}))

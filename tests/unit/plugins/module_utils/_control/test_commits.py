@@ -2,6 +2,7 @@
 
 import contextlib
 import types
+from unittest import mock
 
 import pytest
 
@@ -104,21 +105,13 @@ def try_twice(monkeypatch, exchange):
     ("first", "is_known"),
     [
         pytest.param(KafkaFailure("the connection was lost"), False, id="no answer"),
-        pytest.param(answer({0: 14}), True, id="the coordinator was loading"),
+        pytest.param([answer({0: 14})], True, id="the coordinator was loading"),
     ],
 )
 def test_a_refusal_does_not_hide_that_an_earlier_try_without_an_answer_may_have_been_stored(
     monkeypatch, first, is_known
 ):
-    answers = iter([first, answer({0: 25})])
-
-    def exchange(_client, _requests, **_how):
-        told = next(answers)
-        if isinstance(told, KafkaFailure):
-            raise told
-        return [told]
-
-    try_twice(monkeypatch, exchange)
+    try_twice(monkeypatch, mock.Mock(side_effect=[first, [answer({0: 25})]]))
     (why,) = commits.commit_offsets(NOWHERE, {"billing": {HERE[0]: CommittedOffset(1)}})["billing"].values()
     assert (
         why.startswith("UNKNOWN_MEMBER_ID: the group has members")

@@ -2,6 +2,7 @@
 
 import types
 import uuid
+from unittest import mock
 
 import pytest
 
@@ -76,11 +77,8 @@ def test_what_was_made_is_noted_though_another_topic_is_refused(answers):
 
 
 def test_what_was_made_is_noted_though_it_gets_no_leader(answers, monkeypatch):
-    def no_leader(*_args):
-        raise BrokerError("it has no leader")
-
     create, noted, _asked = answers([row("a"), row("b")])
-    monkeypatch.setattr(topic_changes, "await_leaders", no_leader)
+    monkeypatch.setattr(topic_changes, "await_leaders", mock.Mock(side_effect=BrokerError("it has no leader")))
     with pytest.raises(BrokerError, match="it has no leader"):
         create()
     assert noted == [Creation({"a": ID, "b": ID}, frozenset())]
@@ -153,10 +151,8 @@ def test_partitions_that_come_one_after_the_other_have_time(serving):
 
 
 def test_brokers_that_end_when_topics_are_made_are_told_with_the_topics(monkeypatch):
-    def attempt(*_args):
-        raise ConnectionFailed("cannot connect", cluster="x", why="connection refused", remedy="any")
-
-    monkeypatch.setattr(topic_changes, "attempt", attempt)
+    gone = ConnectionFailed("cannot connect", cluster="x", why="connection refused", remedy="any")
+    monkeypatch.setattr(topic_changes, "attempt", mock.Mock(side_effect=gone))
     why = (
         "topic a: its partitions were created, and those of 1 more topic, but the brokers do not answer any more: "
         "connection refused. Look at the brokers' own logs: a broker whose disk is full"

@@ -5,7 +5,6 @@ While brokers are upgraded, some are older than the one that the client has aske
 
 import asyncio
 import contextlib
-import types
 from types import SimpleNamespace as Row
 
 import pytest
@@ -37,12 +36,13 @@ class Brokers:
 
     The old one has the group billing, the new one all others; each has committed offset 7. sent: the name and the version of
     each request that a broker has got, by its number. created: topics that were asked for in versions that create them.
-    described: how many groups each request describes. The library is stood in for as far as it chooses versions.
+    described: how many groups each request describes. gone: groups that nobody has. The library is stood in for as far as it
+    chooses versions.
     """
 
     def __init__(self, monkeypatch, new, old):
         offers = {number: BrokerVersionData(broker_version=version) for number, version in ((NEW, new), (OLD, old))}
-        self.connections = {NEW: types.SimpleNamespace(broker_version_data=offers[NEW])}
+        self.connections = {NEW: Row(broker_version_data=offers[NEW])}
         self.sent = {NEW: [], OLD: []}
         self.created = []
         self.asked = NEW  # for what any broker may answer
@@ -50,21 +50,21 @@ class Brokers:
         self.gone = set()  # groups
         self.list_error = self.offset_error = 0
         self.described = []
-        self.manager = types.SimpleNamespace(
+        self.manager = Row(
             broker_version_data=offers[NEW],
             _conns=self.connections,
-            cluster=types.SimpleNamespace(brokers=lambda: [types.SimpleNamespace(node_id=each) for each in offers]),
+            cluster=Row(brokers=lambda: [Row(node_id=each) for each in offers]),
             send=self._send,
             run=lambda coroutine: asyncio.run(coroutine()),
         )
         self._offers = offers
-        library = types.SimpleNamespace(_manager=self.manager, close=lambda: None)
+        library = Row(_manager=self.manager, close=lambda: None)
         self.client = admin_client.AdminClient(library)
         monkeypatch.setattr(attempts, "connect", lambda _connection: self.client)
 
     def _send(self, message, node_id):
         node = self.asked if node_id is None else node_id
-        self.connections.setdefault(node, types.SimpleNamespace(broker_version_data=self._offers[node]))
+        self.connections.setdefault(node, Row(broker_version_data=self._offers[node]))
 
         async def answered():
             version = self._offers[node].api_version(message)

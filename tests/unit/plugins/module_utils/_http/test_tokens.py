@@ -6,6 +6,7 @@ import sys
 import time
 import types
 import urllib.parse
+from unittest import mock
 
 import pytest
 
@@ -250,12 +251,8 @@ def test_what_a_profile_asks_for_and_the_machine_does_not_have_is_told(sts, monk
 
 
 def test_an_error_without_a_file_is_told_by_its_name(sts, monkeypatch):
-    def fails(*_args):
-        raise OSError("s3cret")
-
-    monkeypatch.setattr(
-        "aws_msk_iam_sasl_signer.MSKAuthTokenProvider.generate_auth_token_from_credentials_provider", fails
-    )
+    signing = "aws_msk_iam_sasl_signer.MSKAuthTokenProvider.generate_auth_token_from_credentials_provider"
+    monkeypatch.setattr(signing, mock.Mock(side_effect=OSError("s3cret")))
     with pytest.raises(ConnectionFailed) as refusal:
         token_source(connection(aws_region="eu-west-1"))
     assert refusal.value.why == "OSError"

@@ -4,6 +4,7 @@ import json
 import typing as t
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import (
     Ask,
@@ -14,7 +15,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import count_job, worker_lost, worker_packing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
+    Extent,
+    LogPair,
+    dealt_by_content,
+    layout_of,
+    packed_chunks,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import SCHEMA
 
 
 class World(t.NamedTuple):
@@ -28,11 +36,27 @@ class World(t.NamedTuple):
 
 
 def layout(worlds: t.Sequence[World], timestamps: bool) -> worker_packing.Layout:
-    def extents(count: int) -> tuple[Extent, ...]:
-        return tuple(Extent(TopicPartition("t", number), 0, 0) for number in range(count))
+    return layout_of([log_pair(len(world.sources), len(world.copies)) for world in worlds], timestamps=timestamps)
 
-    pairs = [LogPair(extents(len(world.sources)), extents(len(world.copies))) for world in worlds]
-    return layout_of(pairs, timestamps=timestamps)
+
+def log_pair(*counts: int) -> LogPair:
+    """A pair with so many partitions at the source and at the destination."""
+    return LogPair(*(tuple(Extent(TopicPartition("t", number), 0, 0) for number in range(count)) for count in counts))
+
+
+def frame(
+    spark: SparkSession,
+    its: worker_packing.Layout,
+    source: t.Sequence[t.Sequence[Record]],
+    copied: t.Sequence[t.Sequence[Record]],
+    buckets: int,
+) -> DataFrame:
+    """The contents of these logs on Spark."""
+    originals, copies = (
+        packed_chunks(spark.createDataFrame(rows(logs), SCHEMA), its, of_destination, buckets)
+        for of_destination, logs in ((False, source), (True, copied))
+    )
+    return dealt_by_content(originals.union(copies), buckets)
 
 
 def standings(worlds: t.Sequence[World]) -> list[GroupPosition]:

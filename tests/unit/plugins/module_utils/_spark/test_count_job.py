@@ -15,13 +15,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counti
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import GroupCount, Lag
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.singles import singles_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
-    buckets_for,
-    dealt_by_content,
-    packed_chunks,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import buckets_for
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import count_wide
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import SCHEMA
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_contents import (
     singles_of_columns,
@@ -30,8 +25,8 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spar
     World,
     copies,
     count_directly,
+    frame,
     layout,
-    rows,
     sources,
     standings,
 )
@@ -299,12 +294,8 @@ def test_real_spark_counts_the_same(spark) -> None:
     draws = random.Random(5)
     worlds = [random_world(draws, sources, destinations) for sources, destinations in ((1, 1), (1, 1), (3, 1), (2, 2))]
     its = layout(worlds, True)
-    frames = [
-        packed_chunks(spark.createDataFrame(rows(logs), SCHEMA), its, of_destination, 8)
-        for logs, of_destination in ((sources(worlds), False), (copies(worlds), True))
-    ]
     ends = [end for world in worlds for end in world.ends]
-    with kept(dealt_by_content(frames[0].union(frames[1]), 8)) as contents:
+    with kept(frame(spark, its, sources(worlds), copies(worlds), 8)) as contents:
         found = count_wide(contents, its, standings(worlds), ends)
     assert found == count_directly(worlds, True, 16, without_headers=True)
     check(worlds[0], found[: len(worlds[0].committed)], True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -63,12 +64,10 @@ def test_each_name_is_there_when_it_is_used_first(name):
 
 
 def test_where_pyspark_cannot_be_imported_the_reason_is_told_by_its_first_use(monkeypatch):
-    def fails(name):
-        raise ImportError(f"{name} is broken")
-
     for name in spark_library.HOMES:
         monkeypatch.delitem(vars(spark_library), name, raising=False)
-    monkeypatch.setattr(spark_library.importlib, "import_module", fails)
+    broken = mock.Mock(side_effect=ImportError("pyspark.sql is broken"))
+    monkeypatch.setattr(spark_library.importlib, "import_module", broken)
     try:
         with pytest.raises(ImportError, match=r"pyspark[.]sql is broken"):
             try:

@@ -7,29 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import tail_job as worker
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
-    Extent,
-    LogPair,
-    dealt_by_content,
-    layout_of,
-    packed_chunks,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import SCHEMA
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import layout_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail, TailQuestion
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
     chunks,
-    rows,
+    frame,
+    log_pair,
     travelled,
 )
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.test_count_job import log
-
-
-def layout(pairs: int, timestamps: bool = True) -> Layout:
-    extents = (Extent(TopicPartition("t", 0), 0, 0),)
-    return layout_of([LogPair(extents, extents)] * pairs, timestamps=timestamps)
 
 
 def tail(source: str, copies: str, committed: int, offset: int) -> Tail:
@@ -39,7 +26,7 @@ def tail(source: str, copies: str, committed: int, offset: int) -> Tail:
 
 
 def tails(pairs: list, asked: list[TailQuestion], timestamps: bool = True) -> list[Tail]:
-    its = layout(len(pairs), timestamps)
+    its = layout_of([log_pair(1, 1)] * len(pairs), timestamps=timestamps)
     tasks = chunks(its, [source for source, _copies in pairs], [copies for _source, copies in pairs], 4)
     rows = [row for task in tasks for row in travelled(worker.tail_rows(task, its, asked, True))]
     return worker.folded(rows, len(asked))
@@ -137,13 +124,7 @@ def test_the_driver_keeps_no_row_of_a_task_longer_than_it_folds_it() -> None:
 
 
 def test_on_spark(spark) -> None:
-    its = layout(2)
-    sides = [log([(letter, 0) for letter in text]) for text in ("abcdefgh", "xabcdefg")]
-    frames = [
-        packed_chunks(spark.createDataFrame(rows([each, each]), SCHEMA), its, bool(of_destination), 4)
-        for of_destination, each in enumerate(sides)
-    ]
-    found = worker.count_tails(
-        dealt_by_content(frames[0].union(frames[1]), 4), its, [TailQuestion(0, 4, 6), TailQuestion(1, 4, 4)]
-    )
+    its = layout_of([log_pair(1, 1)] * 2, timestamps=True)
+    sides = ([log([(letter, 0) for letter in text])] * 2 for text in ("abcdefgh", "xabcdefg"))
+    found = worker.count_tails(frame(spark, its, *sides, 4), its, [TailQuestion(0, 4, 6), TailQuestion(1, 4, 4)])
     assert found == [Tail(True, 6, 1, 0, others, 5, 0, 14, 12) for others in (0, 1)]

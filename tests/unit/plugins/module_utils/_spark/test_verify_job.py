@@ -75,8 +75,7 @@ claims = st.lists(st.tuples(st.integers(0, END), st.integers(0, END)), min_size=
 def test_tasks_together_count_what_one_process_counts(
     worlds: list[tuple[Log, Log]], positions: list[tuple[int, int]], buckets: int, timestamps: bool, reach: int | None
 ) -> None:
-    extent = Extent(TopicPartition("t", 0), 0, 0)
-    layout = layout_of([LogPair((extent,), (extent,)) for _world in worlds], timestamps=True)
+    layout = layout_of([by_hand.log_pair(1, 1)] * len(worlds), timestamps=True)
     tasks = by_hand.chunks(layout, *([records_of(world[side]) for world in worlds] for side in (0, 1)), buckets)
     windows = {
         number: Windows((window(committed, 0, END, reach),), (window(offset, 0, END, reach),))
