@@ -57,6 +57,7 @@ class _Row(t.NamedTuple):
     everywhere: bool = False
 
 
+_REACHABLE = "check that every broker is reachable under its advertised.listeners"
 _PROTOCOL = "set security_protocol to what the listener speaks"
 _LOGIN = "check the user name, the password and sasl_mechanism"
 _TOKEN = "check the token, or what gives it, and sasl_mechanism"
@@ -239,57 +240,42 @@ def translated(connection: Connection, exc: KafkaFailure) -> MigrationError:
 
     Kafka's REQUEST_TIMED_OUT is a broker's answer without a text; with one, the library has waited in vain.
     """
-    cluster = str(connection)
     if isinstance(exc, errors.SaslAuthenticationFailedError):
         return refusal(connection, [exc])
+    if isinstance(exc, NotOffered) and (need := needed(str(exc))):
+        return need.refusal(str(connection))
+    kind: type[MigrationError] = ConnectionFailed
+    row = _row(exc)
+    why: str | None = _named(exc)
+    remedy: str | None = _REACHABLE
     if isinstance(exc, NotOffered):
-        need, what = needed(str(exc)), "the brokers do not offer a request that is needed"
+        kind, what = BrokerError, "the brokers do not offer a request that is needed"
         remedy = "upgrade them, or see what older brokers cannot do"
-        return need.refusal(cluster) if need else BrokerError(what, cluster=cluster, why=_named(exc), remedy=remedy)
-    if isinstance(exc, errors.AuthorizationError):
-        return NotAuthorized(
-            "the broker denies it", cluster=cluster, why=_named(exc), remedy="grant the ACL to the user of this cluster"
-        )
-    if isinstance(exc, errors.KafkaTimeoutError) or (isinstance(exc, errors.RequestTimedOutError) and exc.args):
-        return ConnectionFailed(
-            "a broker does not answer",
-            cluster=cluster,
-            why=str(exc.args[0]) if exc.args else None,
-            remedy="check that every broker is reachable under its advertised.listeners; if it is slow, raise request_timeout",
-        )
-    if isinstance(exc, errors.KafkaConnectionError | errors.NodeNotReadyError):
-        row = _row(exc)
+    elif isinstance(exc, errors.AuthorizationError):
+        kind, what = NotAuthorized, "the broker denies it"
+        remedy = "grant the ACL to the user of this cluster"
+    elif isinstance(exc, errors.KafkaTimeoutError) or (isinstance(exc, errors.RequestTimedOutError) and exc.args):
+        what, why = "a broker does not answer", str(exc.args[0]) if exc.args else None
+        remedy = f"{_REACHABLE}; if it is slow, raise request_timeout"
+    elif isinstance(exc, errors.KafkaConnectionError | errors.NodeNotReadyError):
+        what = "the connection was lost and did not come back"
         if row is not None and row.hopeless:  # a certificate, say, which is that of one broker
             told = refusal(connection, [exc])
-            return ConnectionFailed(
-                "cannot connect to one of the brokers", cluster=cluster, why=told.why, remedy=told.remedy
-            )
-        return ConnectionFailed(
-            "the connection was lost and did not come back",
-            cluster=cluster,
-            why=_named(exc),
-            remedy="check that every broker is reachable under its advertised.listeners",
+            what, why, remedy = "cannot connect to one of the brokers", told.why, told.remedy
+    elif isinstance(exc, errors.InvalidReceiveError):
+        what = "what answers at an address that the brokers advertise does not speak as expected"
+        why = (row and row.why) or why
+        remedy = (
+            "check that advertised.listeners has addresses of Kafka listeners, and that they speak security_protocol"
         )
-    if isinstance(exc, errors.InvalidReceiveError):
-        row = _row(exc)
-        return ConnectionFailed(
-            "what answers at an address that the brokers advertise does not speak as expected",
-            cluster=cluster,
-            why=(row and row.why) or _named(exc),
-            remedy="check that advertised.listeners has addresses of Kafka listeners, and that they speak security_protocol",
-        )
-    if isinstance(exc, errors.KafkaProtocolError):
-        return BrokerError(
-            "the broker's answer cannot be read",
-            cluster=cluster,
-            why=_named(exc),
-            remedy="see whether the name of a group or a client, or metadata, is not UTF-8",
-        )
-    # Others are the client's own.
-    what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
-    return BrokerError(
-        what, cluster=cluster, why=_named(exc), remedy="see what the brokers' logs say of it, and run again"
-    )
+    elif isinstance(exc, errors.KafkaProtocolError):
+        kind, what = BrokerError, "the broker's answer cannot be read"
+        remedy = "see whether the name of a group or a client, or metadata, is not UTF-8"
+    else:  # others are the client's own
+        kind = BrokerError
+        what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
+        remedy = "see what the brokers' logs say of it, and run again"
+    return kind(what, cluster=str(connection), why=why, remedy=remedy)
 
 
 def _named(exc: KafkaFailure) -> str:
