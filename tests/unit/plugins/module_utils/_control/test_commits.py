@@ -7,7 +7,6 @@ from unittest import mock
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode, KafkaFailure
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
@@ -21,24 +20,6 @@ HERE = [TopicPartition("orders", partition) for partition in range(3)]
 def answer(codes):
     partitions = [types.SimpleNamespace(partition_index=index, error_code=code) for index, code in codes.items()]
     return types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", partitions=partitions)])
-
-
-def test_a_partition_that_the_answer_leaves_out_is_not_taken_for_stored():
-    codes = commits._codes(HERE, answer({0: 0, 1: 29}))
-    assert commits._explained("billing", codes, Ability.COMMITS.value, is_unknown=False) == {
-        HERE[1]: "TOPIC_AUTHORIZATION_FAILED: needs ACL TOPIC READ on orders",
-        HERE[2]: "UNKNOWN",
-    }
-
-
-def test_members_are_told_from_other_refusals():
-    refused = commits._explained(
-        "billing", {HERE[0]: 0, HERE[1]: 25, HERE[2]: 30}, Ability.COMMITS.value, is_unknown=False
-    )
-    assert refused == {
-        HERE[1]: "UNKNOWN_MEMBER_ID: the group has members",
-        HERE[2]: "GROUP_AUTHORIZATION_FAILED: needs ACL GROUP READ on billing",
-    }
 
 
 def test_large_commits_are_sent_in_batches_that_a_broker_takes():
@@ -99,6 +80,26 @@ def try_twice(monkeypatch, exchange):
     monkeypatch.setattr(commits, "attempt", attempt)
     monkeypatch.setattr(commits, "exchange", exchange)
     monkeypatch.setattr(commits, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
+
+
+@pytest.mark.parametrize(
+    ("codes", "refused"),
+    [
+        ({0: 0, 1: 29}, {1: "TOPIC_AUTHORIZATION_FAILED: needs ACL TOPIC READ on orders", 2: "UNKNOWN"}),
+        (
+            {0: 0, 1: 25, 2: 30},
+            {
+                1: "UNKNOWN_MEMBER_ID: the group has members",
+                2: "GROUP_AUTHORIZATION_FAILED: needs ACL GROUP READ on billing",
+            },
+        ),
+    ],
+    ids=["a partition that the answer leaves out is not taken for stored", "members are told from other refusals"],
+)
+def test_each_partition_is_told_why_it_was_not_stored(monkeypatch, codes, refused):
+    try_twice(monkeypatch, lambda *_given, **_how: [answer(codes)])
+    found = commits.commit_offsets(NOWHERE, {"billing": dict.fromkeys(HERE, CommittedOffset(1))})
+    assert found == {"billing": {HERE[number]: why for number, why in refused.items()}}
 
 
 @pytest.mark.parametrize(
