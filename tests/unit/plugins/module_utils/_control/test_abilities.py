@@ -25,27 +25,20 @@ def client_of(**versions):
     return types.SimpleNamespace(offered_versions=offered)
 
 
+NO_VERSION = "No version of the '{}Request' is supported by both the client"
+
+
 @pytest.mark.parametrize(
     ("text", "ability", "found", "instead"),
     [
+        ("Kafka broker does not support the 'DescribeConfigsRequest'", Ability.CONFIGS, -1, ", nor any version of it"),
         (
-            "Kafka broker does not support the 'DescribeConfigsRequest' Kafka protocol.",
-            Ability.CONFIGS,
-            -1,
-            ", nor any version of it",
-        ),
-        (
-            "No version of the 'OffsetFetchRequest' is supported by both the client [7-7] and broker [0-6].",
+            f"{NO_VERSION.format('OffsetFetch')} [7-7] and broker [0-6].",
             Ability.STABLE_OFFSETS,
             6,
             ", but only OffsetFetch 6",
         ),
-        (
-            "No version of the 'MetadataRequest' is supported by both the client [10-13] and broker [0-9].",
-            Ability.TOPIC_IDS,
-            9,
-            ", but only Metadata 9",
-        ),
+        (f"{NO_VERSION.format('Metadata')} [10-13] and broker [0-9].", Ability.TOPIC_IDS, 9, ", but only Metadata 9"),
     ],
 )
 def test_the_error_of_the_library_is_told_by_what_the_request_is_for(text, ability, found, instead):

@@ -58,17 +58,21 @@ class Connect:
         answers(json.dumps(body).encode(), f"{status} X")(server, connection)
 
 
-def write(worker, offsets=((WHERE, {"offset": 7}), (OTHER, None))):
+def ask(worker, call, *arguments):
     with BadServer(worker) as server:
-        connect_rest.write_offsets(ConnectRest(f"http://{server.address}"), "mirror", offsets)
-    return [each for each in worker.asked if each == "PATCH"]
+        return call(ConnectRest(f"http://{server.address}", "me", "s3cret"), *arguments)
+
+
+def write(worker):
+    """-> how often it was asked for the change."""
+    ask(worker, connect_rest.write_offsets, "mirror", ((WHERE, {"offset": 7}), (OTHER, None)))
+    return worker.asked.count("PATCH")
 
 
 @pytest.mark.parametrize("statuses", [(409,), (500, 409), (503, 502, 504), (429,)])
 def test_a_worker_that_rebalances_is_asked_again(statuses):
     worker = Connect((200, True), reading=(*statuses, 200))
-    with BadServer(worker) as server:
-        connect_rest.check_worker(ConnectRest(f"http://{server.address}"))
+    ask(worker, connect_rest.check_worker)
     assert len(worker.asked) == len(statuses) + 1
 
 
@@ -82,33 +86,32 @@ def test_a_worker_that_cannot_change_offsets_is_refused_before_it_is_asked_to(ve
     refused = pytest.raises(
         BrokerError, match=f"Kafka Connect {version} cannot change .* Use Kafka Connect 3.6 or newer"
     )
-    with BadServer(worker) as server, refused if is_too_old else contextlib.nullcontext():
-        connect_rest.check_worker(ConnectRest(f"http://{server.address}"))
+    with refused if is_too_old else contextlib.nullcontext():
+        ask(worker, connect_rest.check_worker)
 
 
 def test_a_connector_that_has_no_status_yet_is_asked_again():
     worker = Connect((200, True), reading=(404, 404, 200))
     worker.refusal = "No status found for connector mirror"
-    with BadServer(worker) as server:
-        connect_rest.read_offsets(ConnectRest(f"http://{server.address}"), "mirror")
+    ask(worker, connect_rest.read_offsets, "mirror")
     assert len(worker.asked) == 3
 
 
 @pytest.mark.parametrize("status", [409, 500, 503])
 def test_what_was_not_carried_out_is_asked_for_again(status):
     worker = Connect((status, False), (status, False), (200, True))
-    assert len(write(worker)) == 3 and worker.stored
+    assert write(worker) == 3 and worker.stored
 
 
 @pytest.mark.parametrize("status", [500, 503, 504, None])
 def test_what_was_carried_out_is_not_asked_for_again(status):
     worker = Connect((status, True))
-    assert len(write(worker)) == 1
+    assert write(worker) == 1
     assert worker.asked == ["PATCH", "GET"]
 
 
 def test_the_look_itself_may_come_during_a_rebalance():
-    assert len(write(Connect((500, True), reading=(409, 500, 200)))) == 1
+    assert write(Connect((500, True), reading=(409, 500, 200))) == 1
 
 
 @pytest.mark.parametrize(
@@ -134,11 +137,9 @@ def test_a_refusal_that_stays_is_told(monkeypatch, status, kind, said):
 
 
 def test_a_worker_that_goes_away_while_it_rebalances_is_waited_for():
-    worker = Connect((200, True), reading=(409, None, 200))
-    with BadServer(worker) as server:
-        assert connect_rest.read_offsets(ConnectRest(f"http://{server.address}"), "mirror") == []
-    with BadServer(Connect((200, True), reading=(None,))) as server, pytest.raises(ConnectionFailed):
-        connect_rest.read_offsets(ConnectRest(f"http://{server.address}"), "mirror")
+    assert ask(Connect((200, True), reading=(409, None, 200)), connect_rest.read_offsets, "mirror") == []
+    with pytest.raises(ConnectionFailed):
+        ask(Connect((200, True), reading=(None,)), connect_rest.read_offsets, "mirror")
 
 
 @pytest.mark.parametrize(("statuses", "works"), [([503, 429, 200], True), ([401, 200], False), ([400, 200], False)])
@@ -176,8 +177,7 @@ def test_the_sinks_of_a_worker_are_found_among_its_connectors(expands):
             said = configs[urllib.parse.unquote(path.split("/")[2])]
         answers(json.dumps(said).encode())(server, connection)
 
-    with BadServer(behave) as server:
-        found = connect_rest.read_sinks(ConnectRest(f"http://{server.address}"))
+    found = ask(behave, connect_rest.read_sinks)
     assert [(sink.connector, sink.class_name, sink.group) for sink in found] == [
         ("lake", "com.example.Sink", "connect-lake")
     ]
@@ -185,8 +185,8 @@ def test_the_sinks_of_a_worker_are_found_among_its_connectors(expands):
 
 @pytest.mark.parametrize("said", [b"7", b'{"lake": 7}', b'{"lake": {"info": {"config": []}}}'])
 def test_what_names_no_connectors_is_no_worker(said):
-    with BadServer(answers(said)) as server, pytest.raises(InvalidInput, match="not the REST interface"):
-        connect_rest.read_sinks(ConnectRest(f"http://{server.address}"))
+    with pytest.raises(InvalidInput, match="not the REST interface"):
+        ask(answers(said), connect_rest.read_sinks)
 
 
 NO_CONNECT = "this is not the REST interface of Kafka Connect"
@@ -205,6 +205,6 @@ NO_CONNECT = "this is not the REST interface of Kafka Connect"
 )
 def test_what_is_no_worker_is_told_without_the_password(monkeypatch, behaviour, told):
     monkeypatch.setattr(connect_rest, "PATIENCE", 0.1)
-    with BadServer(behaviour) as server, pytest.raises(MigrationError) as refused:
-        connect_rest.check_worker(ConnectRest(f"http://{server.address}", "me", "s3cret"))
+    with pytest.raises(MigrationError) as refused:
+        ask(behaviour, connect_rest.check_worker)
     assert told in str(refused.value) and "s3cret" not in str(refused.value)

@@ -50,12 +50,9 @@ def _answer(fields, partitions):
     return rows
 
 
-def test_more_partitions_than_a_controller_takes_at_once_are_tried(controller):
+def test_more_partitions_than_a_controller_takes_at_once_are_tried_and_added(controller):
     assert topic_changes.try_partitions(CONNECTION, COUNTS) == {}
     assert controller == dict.fromkeys(COUNTS, 1)
-
-
-def test_more_partitions_than_a_controller_takes_at_once_are_added(controller):
     topic_changes.add_partitions(CONNECTION, COUNTS)
     assert controller == COUNTS
 
