@@ -4,7 +4,6 @@ import contextlib
 import types
 
 import pytest
-from confluent_kafka import KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +11,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import range_reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import NEAR, _merged
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece
+from tests.support.expiring_log import LogConsumer, records
 
 PARTITIONS = [TopicPartition("orders", number) for number in range(100)]
 
@@ -21,30 +22,6 @@ PARTITIONS = [TopicPartition("orders", number) for number in range(100)]
 def test_near_spans_are_read_along_and_far_ones_are_not():
     assert _merged([(100, 110), (0, 10), (110 + NEAR, 400), (30, 30)], 80) == [(0, 10), (100, 110), (110 + NEAR, 400)]
     assert _merged([(0, 10), (9 + NEAR, 80 + NEAR), (5, 12)], NEAR) == [(0, 80 + NEAR)]
-
-
-class Consumer:
-    """Serves one partition, a few messages at a time, and then says where the log ends."""
-
-    def __init__(self, offsets, end):
-        self.log = [message(offset) for offset in offsets] + [message(end, KafkaError(KafkaError._PARTITION_EOF))]
-        self.coming = []
-
-    def incremental_assign(self, positions):
-        self.coming = [each for each in self.log if each.offset() >= positions[0].offset]
-
-    def incremental_unassign(self, _positions):
-        self.coming = []
-
-    def consume(self, _most, _seconds):
-        come, self.coming = self.coming[:7], self.coming[7:]
-        return come
-
-
-def message(offset, error=None):
-    told = {"topic": "orders", "partition": 0, "offset": offset, "error": error}
-    told |= {"timestamp": (1, offset), "key": None, "value": b"%d" % offset, "headers": None}
-    return types.SimpleNamespace(**{name: lambda value=value: value for name, value in told.items()})
 
 
 FAR = 2 * NEAR
@@ -55,11 +32,11 @@ spans = st.lists(st.tuples(near_them, near_them), max_size=8)
 
 @given(spans, st.sets(near_them))
 def test_every_span_gets_its_own_records_in_the_order_asked(asked, offsets):
-    consumer, connection = Consumer(sorted(offsets), 4 * FAR), connection_from({"bootstrap_servers": "127.0.0.1:1"})
-    opened = contextlib.nullcontext(types.SimpleNamespace(connection=connection, consumer=consumer, complaints=[]))
+    connection = connection_from({"bootstrap_servers": "127.0.0.1:1"})
+    consumer = LogConsumer(records({offset: str(offset) for offset in sorted(offsets)}), 0, 4 * FAR)
+    opened = contextlib.nullcontext(Opened(connection, consumer, {"orders": 1}, []))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(range_reader, "open_consumer", lambda *_given: opened)
-        patch.setattr(range_reader.refusals, "check_existence", lambda *_given: None)
         answers = range_reader.read_ranges(connection, {PARTITIONS[0]: asked})[PARTITIONS[0]]
     assert [(each.start, each.end) for each in answers] == asked
     for start, end, found in answers:

@@ -29,24 +29,24 @@ def test_an_error_of_a_worker_is_the_same_here(raised):
     assert type(found) is type(raised) and str(found) == str(raised) and vars(found) == vars(raised)
 
 
-def test_a_remedy_of_a_worker_names_the_variable_of_the_role():
+@pytest.fixture
+def variables():
+    yield set_variables
+    set_variables(None)
+
+
+def test_a_remedy_of_a_worker_names_the_variable_of_the_role(variables):
     worker = BrokerError(
         "no room", group="billing", topic="topic_map", remedy="name a topic beside topic_map in on_rewind"
     )
-    set_variables({"on_rewind": "group_migration_on_rewind", "topic_map": "group_migration_topic_map"})
-    try:
-        found = cause_of(WorkerFailed(worker), "Spark local[2]")
-    finally:
-        set_variables(None)
+    variables({"on_rewind": "group_migration_on_rewind", "topic_map": "group_migration_topic_map"})
+    found = cause_of(WorkerFailed(worker), "Spark local[2]")
     assert found.remedy == "name a topic beside topic_map in group_migration_on_rewind"
 
 
-def test_a_remedy_names_the_variable_of_the_role_and_the_key_in_it():
-    set_variables({"spark": "group_migration_spark"})
-    try:
-        found = cause_of(RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited"), "Spark local[2]")
-    finally:
-        set_variables(None)
+def test_a_remedy_names_the_variable_of_the_role_and_the_key_in_it(variables):
+    variables({"spark": "group_migration_spark"})
+    found = cause_of(RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited"), "Spark local[2]")
     assert "Set java_home in group_migration_spark to a Java of 17 or newer" in str(found)
 
 
