@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records import 
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.send_window import SendWindow
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._records.test_record_copy import Destination
 
 SOURCE = connection_from({"bootstrap_servers": "127.0.0.1:1", "request_timeout": 1}, "source cluster")
 ORDERS, OTHERS = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -100,22 +101,10 @@ def messages(consumer, *wanted):
 def copied(consumer, monkeypatch):
     """Its transactions are shorter than it waits."""
     monkeypatch.setattr(record_copy, "_SECONDS", 0.1)
-    sent = []
-    producer = types.SimpleNamespace(
-        poll=lambda _seconds: None, produce=lambda _topic, value, *_rest: sent.append(int(value))
-    )
-    transactions = types.SimpleNamespace(
-        producer=producer, transaction=contextlib.nullcontext, flush=lambda _lost: None, throttled=0
-    )
-    held = types.SimpleNamespace(
-        transactions=transactions,
-        job=types.SimpleNamespace(bytes_per_second=None),
-        check_owned=lambda _ranges: None,
-        commit=lambda _ranges: None,
-    )
+    destination = Destination(types.SimpleNamespace(bytes_per_second=None))
     task = record_copy._CopyTask(BacklogRange(ORDERS, 0, 3, ORDERS, 0), Progress(0), [])
-    record_copy._Copy(SOURCE, opened(consumer), held, {ORDERS: task}, 1000, lambda: None, SendWindow()).run()
-    return sent
+    record_copy._Copy(SOURCE, opened(consumer), destination, {ORDERS: task}, 1000, lambda: None, SendWindow()).run()
+    return list(map(int, destination.written))
 
 
 @pytest.mark.parametrize("read", [scanned, ranges, whole, copied])
