@@ -45,7 +45,8 @@ def test_nothing_is_allowed_before_what_denies_is_created(sent):
 
 def test_what_denies_is_deleted_last(sent):
     acl_requests.delete_acls(CONNECTION, ACLS)
-    assert [[row["permission_type"] for row in rows] for rows in sent] == [[3, 3], [2, 2]]
+    acl_requests.delete_acls(CONNECTION, [BILLING])  # nothing is sent of what denies
+    assert [[row["permission_type"] for row in rows] for rows in sent] == [[3, 3], [2, 2], [3]]
 
 
 @pytest.mark.parametrize(

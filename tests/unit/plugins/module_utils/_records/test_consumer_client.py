@@ -12,6 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import consumer_client
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
     client_configuration,
+    connected,
     connection_failed,
 )
 
@@ -68,6 +69,12 @@ def test_librdkafka_gets_the_token_its_end_and_its_extensions():
 def test_a_key_in_the_certificates_file_is_used():
     config = client_configuration(connection_from({**LOGIN, "security_protocol": "SSL", "ssl_certfile": "both.pem"}))
     assert (config["ssl.certificate.location"], config["ssl.key.location"]) == ("both.pem", "both.pem")
+
+
+def test_a_property_that_librdkafka_does_not_know_is_told():
+    told = 'the client cannot be set up: No such configuration property: "no.such". Correct the options of this cluster'
+    with pytest.raises(InvalidInput, match=told):
+        connected(connection_from({"bootstrap_servers": "b1:9092"}), {"no.such": "1"})
 
 
 @pytest.mark.parametrize(("timeout", "expected"), [(30, set()), (300, {"300000"})])

@@ -113,9 +113,9 @@ class TestReaders:
         "code", [KafkaError.UNKNOWN, KafkaError.REQUEST_TIMED_OUT, KafkaError.NOT_LEADER_FOR_PARTITION]
     )
     def test_an_error_that_passes_is_waited_out(self, read, code, monkeypatch):
-        """Of the errors as librdkafka hands them over, none says that it is retriable."""
+        """Of the errors as librdkafka hands them over, none says that it is retriable. What nobody wants is left out."""
         assert not KafkaError(code).retriable()
-        consumer = Consumer([record(0), error(1, code)], [error(1, code)], [], [record(1), record(2)])
+        consumer = Consumer([record(0), record(0, 1), error(1, code)], [error(1, code)], [], [record(1), record(2)])
         assert read(consumer, monkeypatch) == [0, 1, 2]
 
     def test_an_error_that_comes_again_and_again_is_no_sign_of_life(self, read, monkeypatch):
