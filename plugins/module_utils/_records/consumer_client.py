@@ -228,7 +228,7 @@ def _check_token(connection: Connection) -> None:
 
 
 def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) -> ConnectionFailed:
-    """The most telling of what librdkafka reported: a final reason, else anything but "all brokers are down".
+    """The most telling of the errors that librdkafka has reported: a final reason, else anything but "all brokers are down".
 
     Raises the MigrationError that says why there is no token for the login, if there is none any more.
     """
@@ -236,11 +236,11 @@ def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) ->
     final = [error for error in errors if _is_final(error)]
     telling = [error for error in errors if error.code() != KafkaError._ALL_BROKERS_DOWN]
     limited = [error for error in errors if is_limited(error.str())]
-    best = (limited or final or telling or list(errors))[:1]
+    best = (limited or final or telling or errors)[0]
     return ConnectionFailed(
         "cannot connect",
         cluster=str(connection),
-        why=best[0].str() if best else "no answer",
+        why=best.str(),
         remedy=LIMIT_REMEDY if limited else "check bootstrap_servers, security_protocol, the TLS options and the login",
     )
 

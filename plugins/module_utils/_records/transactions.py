@@ -106,7 +106,8 @@ class Transactions:
             failure = self.failure(exc)
             raise next((reason for reason in failed if isinstance(reason, MigrationError)), failure) from exc
         except BaseException:
-            self.abort()
+            with contextlib.suppress(KafkaException):  # one who was fenced cannot; and the first error counts
+                self.abort()
             raise
 
     def flush(self, failed: t.Sequence[t.Any]) -> None:
@@ -132,11 +133,6 @@ class Transactions:
                 self._answered(send)
         self._answered(functools.partial(self.producer.commit_transaction, _WAIT_SECONDS))
 
-    def abort(self) -> None:
-        """End a transaction that has failed, so that readers of the destination need not wait for its timeout."""
-        with contextlib.suppress(KafkaException):  # one who was fenced cannot; and the first error counts
-            self._abort()
-
     def failure(self, failed: KafkaException | SystemError) -> MigrationError:
         """Abort, and say why records cannot be written.
 
@@ -145,7 +141,7 @@ class Transactions:
         """
         error = failed.args[0] if isinstance(failed, KafkaException) else None
         try:
-            self._abort()
+            self.abort()
         except KafkaException as exc:
             if error is None or error.code() in CONSEQUENCES:
                 error = exc.args[0]
@@ -153,8 +149,8 @@ class Transactions:
             return BrokerError("the client has failed", cluster=str(self._destination), remedy="run again")
         return refusals.unwritten(self._destination, error, "records cannot be written")
 
-    def _abort(self) -> None:
-        """Abort, and once more where that does not end soon.
+    def abort(self) -> None:
+        """End a transaction that has failed, so that readers need not wait for its timeout; once more where that takes long.
 
         librdkafka keeps a batch to send it again if its broker refuses it, because of the one before it, when the abort has
         begun. That abort waits for the batch in vain; the next one drops it.

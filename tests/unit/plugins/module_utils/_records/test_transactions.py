@@ -1,5 +1,7 @@
 """A transactional producer can be set up with whatever options a cluster may have, and ends what has failed."""
 
+from unittest import mock
+
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
@@ -20,16 +22,11 @@ def test_brokers_may_have_more_time_for_an_answer_than_a_transaction_has(request
     ("failures", "aborts"),
     [([], 1), ([KafkaError._TIMED_OUT], 2), ([KafkaError._TIMED_OUT] * 2, 2), ([KafkaError._FENCED], 1)],
 )
-def test_an_abort_that_waits_for_what_never_comes_is_made_once_more(failures, aborts):
-    class Aborted:
-        calls = 0
-
-        def abort_transaction(self, _seconds):
-            self.calls += 1
-            if failures:
-                raise KafkaException(KafkaError(failures.pop(0)))
-
+def test_an_abort_that_waits_for_what_never_comes_is_made_once_more_and_the_first_error_counts(failures, aborts):
+    producer = mock.Mock()
+    producer.abort_transaction.side_effect = [*(KafkaException(KafkaError(code)) for code in failures), None]
     transactions = object.__new__(Transactions)
-    transactions.producer = Aborted()
-    transactions.abort()
-    assert transactions.producer.calls == aborts
+    transactions.producer, transactions._throttled = producer, []
+    with pytest.raises(ZeroDivisionError), transactions.transaction():
+        raise ZeroDivisionError
+    assert producer.abort_transaction.call_count == aborts
