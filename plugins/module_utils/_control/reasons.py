@@ -309,9 +309,9 @@ class HeldBack(Exception):
         )
 
 
-def not_held_back(rows: t.Sequence[t.Any], answer: t.Any) -> t.Iterator[t.Any]:
-    """Those of the rows of an answer that the quota has let pass. HeldBack is raised after them."""
-    yield from (row for row in rows if row.error_code != ErrorCode.THROTTLING_QUOTA_EXCEEDED)
+def not_held_back(rows: t.Sequence[t.Any], answer: t.Any) -> t.Iterator[tuple[str, t.Any]]:
+    """By topic those of the rows of an answer that the quota has let pass. HeldBack is raised after them."""
+    yield from ((row.name, row) for row in rows if row.error_code != ErrorCode.THROTTLING_QUOTA_EXCEEDED)
     raise_if_held_back({row.name: row.error_code for row in rows}, answer)
 
 

@@ -31,6 +31,7 @@ _DISKS = (
 
 T = t.TypeVar("T")
 _Wanted = t.TypeVar("_Wanted")  # of a topic
+_TopicRow = tuple[str, t.Any]  # a topic, and the row that an answer has of it
 
 
 class Creation(t.NamedTuple):
@@ -88,13 +89,13 @@ def create_topics(
         asked.update(left)
         refused = {}
         try:
-            for row in _creation_rows(client, connection, left, False):
+            for name, row in _creation_rows(client, connection, left, False):
                 if not row.error_code:
-                    made[row.name] = known_id(row)
+                    made[name] = known_id(row)
                 elif row.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
-                    refused[row.name] = row
-                elif row.name not in again:
-                    existing.add(row.name)
+                    refused[name] = row
+                elif name not in again:
+                    existing.add(name)
         except HeldBack:
             asked.intersection_update(again)  # no answer was lost: what was held back was not made
             tell()  # what follows may take minutes
@@ -187,11 +188,8 @@ def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Tr
 
 def try_settings(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> dict[str, Refusal]:
     """Ask whether these settings could be changed, as alter_topic_configs() would change them."""
-
-    def ask(client: AdminClient, left: t.Mapping[str, t.Mapping[str, str | None]]) -> t.Iterable[t.Any]:
-        return alteration_rows(client, left, True).values()
-
-    return _refusals(_answered(connection, changes, ask, "resource_name"))
+    rows = _answered(connection, changes, lambda client, left: alteration_rows(client, left, True).items())
+    return _refusals(rows)
 
 
 def try_partitions(connection: Connection, counts: t.Mapping[str, int]) -> dict[str, Refusal]:
@@ -206,7 +204,7 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
     Raises BrokerError for the first topic that is refused; the others grow all the same.
     """
 
-    def ask(client: AdminClient, left: t.Mapping[str, int]) -> t.Iterable[t.Any]:
+    def ask(client: AdminClient, left: t.Mapping[str, int]) -> t.Iterator[_TopicRow]:
         has = {topic.name: len(topic.partitions) for topic in request_metadata(client, list(left)).topics}
         lacking = {name: count for name, count in left.items() if has[name] < count}
         return _growth_rows(client, connection, lacking, False)
@@ -230,23 +228,21 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
 def _answered(
     connection: Connection,
     wanted: t.Mapping[str, _Wanted],
-    ask: t.Callable[[AdminClient, t.Mapping[str, _Wanted]], t.Iterable[t.Any]],
-    name: str = "name",
+    ask: t.Callable[[AdminClient, t.Mapping[str, _Wanted]], t.Iterable[_TopicRow]],
 ) -> dict[str, t.Any]:
     """What the brokers answer of each topic, as far as they say anything of it. Only what has no final answer is asked again.
 
-    ask: sends the requests for topics that are left, each with what is wanted of it. name: what rows call the topic's name.
+    ask: sends the requests for topics that are left, each with what is wanted of it.
     """
     rows: dict[str, t.Any] = {}
-    name_of = operator.attrgetter(name)
 
     def once(client: AdminClient) -> None:
         passing = None
-        for row in ask(client, {topic: wanted[topic] for topic in wanted if topic not in rows}):
+        for name, row in ask(client, {topic: wanted[topic] for topic in wanted if topic not in rows}):
             if passes(row.error_code):
-                passing = passing or as_exception(row.error_code, name_of(row))
+                passing = passing or as_exception(row.error_code, name)
             else:
-                rows[name_of(row)] = row
+                rows[name] = row
         if passing:
             raise passing
 
@@ -257,7 +253,7 @@ def _answered(
 
 def _creation_rows(
     client: AdminClient, connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool
-) -> t.Iterator[t.Any]:
+) -> t.Iterator[_TopicRow]:
     """What the brokers answer of each topic that is to be made."""
     rows = {
         name: {
@@ -276,7 +272,7 @@ def _creation_rows(
 
 def _growth_rows(
     client: AdminClient, connection: Connection, counts: t.Mapping[str, int], validate_only: bool
-) -> t.Iterator[t.Any]:
+) -> t.Iterator[_TopicRow]:
     """What the brokers answer of each topic that is to grow."""
     rows = {name: {"name": name, "count": count, "assignments": None} for name, count in counts.items()}
     request = Request("CreatePartitions", {"validate_only": validate_only})
@@ -290,7 +286,7 @@ def _told_by_controller(
     results: str,
     rows: t.Mapping[str, t.Mapping[str, t.Any]],
     sizes: t.Mapping[str, int],
-) -> t.Iterator[t.Any]:
+) -> t.Iterator[_TopicRow]:
     """What the brokers answer of each topic, one request after the other.
 
     Those that a quota has held back are left out, and HeldBack is raised after the others. results: what the answer calls its

@@ -34,7 +34,7 @@ def answers(monkeypatch):
         for each in tries.pop(0):
             if isinstance(each, Exception):
                 raise each
-            yield each
+            yield each.name, each
 
     def attempt(_connection, operation):
         while True:
