@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import typing as t
@@ -16,7 +15,6 @@ from .._migration.list_groups import GroupOverviews
 from .._model import assessment, plan
 from .._model.assessment import Assessment
 from .._model.connection import Connection
-from .._model.errors import InvalidFile
 from .._model.faults import all_of
 from .._model.risks import Risk, RiskKind
 from .._model.selection import Selection
@@ -83,10 +81,8 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
     names = {name: params[name] for name in ("source", "destination")}
     whole = assessment.merged([Assessment(names), *parts, Assessment({}, risks=tuple(unseen))], entries)
     files.make_directory(folder, check=module.check_mode)
-    previous = files.read(paths["assessment.json"]) if os.path.isdir(folder) else None
-    with contextlib.suppress(InvalidFile):  # a damaged one is replaced
-        if previous is not None:
-            whole = _same_time(whole, assessment.from_json(previous, paths["assessment.json"]))
+    previous = files.parsed_or_none(paths["assessment.json"], assessment.from_json)  # a damaged one is replaced
+    whole = whole if previous is None else _same_time(whole, previous)
     story = assessment_story(whole)
     texts = {
         "assessment.json": assessment.to_json(whole),
@@ -95,7 +91,7 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
         "assessment.md": markdown(story),
         "assessment.html": html_page(story),
     }
-    changed = [name for name in _NAMES if not os.path.isdir(folder) or files.read(paths[name]) != texts[name]]
+    changed = [name for name in _NAMES if files.read(paths[name]) != texts[name]]
     for name in changed:
         if name == "assessment.json":
             files.write_document(paths[name], texts[name], assessment.from_json, check=module.check_mode)

@@ -79,18 +79,13 @@ def read_bytes(path: str) -> bytes | None:
     Whatever stands at the path, this ends soon: regular files only, of LARGEST bytes at most. A symbolic link is followed
     only to a file of this user or of root: in a directory that others can write to, it may lead anywhere.
     """
-    try:
-        descriptor = _opened(path)
-        with os.fdopen(descriptor, "rb") as stream:
-            content = stream.read(LARGEST + 1)
-    except FileNotFoundError:
-        return None
-    except OSError as exc:
-        remedy = "check the path and its permissions"
-        raise InvalidFile(f"{path} cannot be read", why=str(exc), remedy=remedy) from exc
-    if len(content) > LARGEST:
-        raise InvalidFile(f"{path} cannot be read", why="it grows while it is read", remedy="correct the path")
-    return content
+    what, missing = f"{path} cannot be read", contextlib.suppress(FileNotFoundError)
+    with failing(what, "check the path and its permissions"), missing, os.fdopen(_opened(path), "rb") as stream:
+        content = stream.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise InvalidFile(what, why="it grows while it is read", remedy="correct the path")
+        return content
+    return None
 
 
 def _not_utf8(path: str, why: str) -> InvalidFile:
@@ -125,8 +120,9 @@ def _opened(path: str) -> int:
 
 def parsed(path: str | None, parse: t.Callable[[str, str], _Document]) -> _Document | None:
     """What parse(text, path) makes of the file; None without a path, or if the file is not there."""
-    text = None if path is None else read(path)
-    return None if text is None or path is None else parse(text, path)
+    if path is None or (text := read(path)) is None:
+        return None
+    return parse(text, path)
 
 
 def parsed_or_none(

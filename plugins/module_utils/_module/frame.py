@@ -54,8 +54,7 @@ class Module(AnsibleModule):
 
     def run(self, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoReturn:
         """Call main(self) for the module's result, and end the module with it."""
-        problems = missing_libraries()
-        if problems:
+        if problems := unmet(REQUIREMENTS):
             self.fail_json(
                 msg=f"{', '.join(problems)} for {sys.executable}. Install the collection's requirements there "
                 "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them.",
@@ -133,11 +132,6 @@ def _own_stack() -> list[str]:
     """The stack from the module's own first line on: what starts a module may have all of its options in a line."""
     own = "/streamshift/kafka/plugins/"
     return traceback.format_list(itertools.dropwhile(lambda frame: own not in frame[0], traceback.extract_stack()))
-
-
-def missing_libraries() -> list[str]:
-    """One clause for each library that is missing, too old or too new."""
-    return unmet(REQUIREMENTS)
 
 
 def reporter(path: str | None) -> Say:

@@ -18,6 +18,7 @@ from .._model.errors import InvalidFile, MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.faults import raise_any
 from .._model.group_state import CommittedOffset, same_commit
+from .._model.grouping import values_by_key
 from .._model.lease import OpenRun
 from .._model.migration_status import DirectoryFiles, DirectoryRuns, GroupRun
 from .._model.notes import Note
@@ -184,15 +185,20 @@ def _runs(
         made = None if text in texts else files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
         if run.failure is None:
             texts.add(text)
-        planned: dict[str, list[plan.PlanEntry]] = {}
-        for entry in made.entries if made else ():
-            if entry.group not in found and entry.group not in undone:
-                planned.setdefault(entry.group, []).append(entry)
+        planned = values_by_key(
+            (entry.group, entry)
+            for entry in (made.entries if made else ())
+            if entry.group not in found and entry.group not in undone
+        )
         if not planned:
             continue
         then = files.parsed_or_none(os.path.join(folder, "receipt.json"), receipt.from_json)
         lines = then.by_key if then else {}
         undone |= planned.keys() & {group for group, _partition in _rolled_back(written) - _rolled_back(then)}
+        failed: t.Container[receipt.Key] = ()
+        if run.failure is None:
+            with contextlib.suppress(InvalidFile):
+                failed = _objected(folder)
         for group in planned.keys() - undone:
             targets = {
                 entry.key: entry.target
@@ -206,12 +212,8 @@ def _runs(
                     unconfirmed.pop(group, None)
             elif targets and group not in confirmed:
                 unconfirmed.setdefault(group, targets)
-        if run.failure is not None:
-            continue
-        failed: t.Container[receipt.Key] = ()
-        with contextlib.suppress(InvalidFile):
-            failed = _objected(folder)
-        for group in planned.keys() - undone:
+            if run.failure is not None:
+                continue
             entries = tuple(planned[group])
             goes_on = run.phase == "cut_over" and group in synced
             left_out = tuple(

@@ -30,8 +30,6 @@ from .run_outcome import RunOutcome
 if t.TYPE_CHECKING:
     from .frame import Module
 
-SELECTION = ("groups", "group_patterns", "exclude_group_patterns", "topics", "topic_patterns", "exclude_topic_patterns")
-
 
 def write_report(module: Module, outcome: RunOutcome, made: t.Callable[[], run_record.RunRecord]) -> dict[str, t.Any]:
     """-> the members html, markdown, headline, notes and note_kinds of the module's result. In check mode, write nothing.
@@ -133,12 +131,12 @@ def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:
 
 
 def _selection(given: dict[str, t.Any]) -> dict[str, list[str]]:
-    """The selection as lists of texts, in the order of SELECTION. A text or number is the list that Ansible makes of it."""
+    """The selection as lists of texts, in the order of the options. A text or number is the list that Ansible makes of it."""
     for name, chosen in given.items():
-        if name not in SELECTION or not isinstance(chosen, list | str | int | float):
+        if name not in options.SELECTION or not isinstance(chosen, list | str | int | float):
             raise InvalidInput(
-                f"selection has {name!r}, which is not a list of {', '.join(SELECTION)}",
+                f"selection has {name!r}, which is not a list of {', '.join(options.SELECTION)}",
                 remedy="give the selection that the role was given",
             )
     lists = {name: [str(each) for each in check_type_list(chosen)] for name, chosen in given.items()}
-    return {name: lists[name] for name in SELECTION if lists.get(name)}
+    return {name: lists[name] for name in options.SELECTION if lists.get(name)}

@@ -45,15 +45,18 @@ def name_markdown(text: str) -> str:
     shown = visible(text) or " "
     if "\\|" in shown:  # in a table, no code can hold this: some programs end the cell here
         return as_markdown(shown)
-    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    fence = "`" * (longest + 1)
+    fence = _fence(shown, 1)
     space = " " if shown[0] in "` " or shown[-1] in "` " else ""
     return f"{fence}{space}{shown}{space}{fence}".replace("|", "\\|")
 
 
 def block_markdown(text: str) -> str:
     """Lines as a block of code in Markdown."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = _fence(text, 3)
     lines = "\n".join(visible(line) for line in text.split("\n"))
     return f"{fence}\n{lines}\n{fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    """More backticks than any run of them in the text, and so many at least."""
+    return max(["`" * least, *(f"{run}`" for run in re.findall("`+", text))], key=len)

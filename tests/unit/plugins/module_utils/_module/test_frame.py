@@ -8,8 +8,9 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import REQUIREMENTS, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import Module as Framed
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries, reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import hidden
 
 GOOD = {"confluent-kafka": "2.10.0", "kafka-python": "3.0.12", "xxhash": "3.0.0"}
@@ -77,7 +78,7 @@ def test_a_library_that_does_not_do_is_named_in_one_line(installed, library, ver
 
 def test_all_missing_libraries_are_named_at_once(installed):
     installed.update(dict.fromkeys(GOOD))
-    assert len(missing_libraries()) == len(GOOD)
+    assert len(unmet(REQUIREMENTS)) == len(GOOD)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,11 @@ def test_all_missing_libraries_are_named_at_once(installed):
 )
 def test_libraries_that_do(installed, library, version):
     installed[library] = version
-    assert missing_libraries() == []
+    assert unmet(REQUIREMENTS) == []
 
 
 def test_the_libraries_that_are_installed_here_do():
-    assert missing_libraries() == []
+    assert unmet(REQUIREMENTS) == []
 
 
 def test_a_result_ends_the_module(installed):
