@@ -59,6 +59,7 @@ class Controller:
         local = {"ansible_connection": "local", "ansible_python_interpreter": self._python(), **self.LOCAL}
         inventory = {"kafka_clusters": {"vars": local, "hosts": hosts}}
         self.inventory = directory / "inventory.json"
+        self._own_play = directory / "own-play.json"
         directory.mkdir(exist_ok=True)
         self.inventory.write_text(json.dumps(inventory))
 
@@ -137,6 +138,11 @@ class Controller:
         changed, ran = (sum(map(int, re.findall(rf"\b{word}=(\d+)", output))) for word in ("changed", "ok"))
         return Played(code, changed, output, ran)
 
+    def run_play(self, *words: str, **keywords: t.Any) -> Played:
+        """Play a play of the user's own, with these keywords, on the cluster cloud if they do not say otherwise."""
+        self._own_play.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, **keywords}]))
+        return self.run(str(self._own_play), *words)
+
     def _python(self) -> str:
         return loaded_python()
 
@@ -144,11 +150,11 @@ class Controller:
         return run_ansible_playbook(words, environment)
 
     def files(self) -> dict[str, bytes]:
-        """Everything below the directory but the inventory, and what runs have kept in a history."""
+        """Everything below the directory but the inventory, a play of the user's own, and what a history has."""
         found = (
             file
             for file in sorted(self.directory.rglob("*"))
-            if file != self.inventory and "history" not in file.relative_to(self.directory).parts
+            if file not in (self.inventory, self._own_play) and "history" not in file.relative_to(self.directory).parts
         )
         return {str(file.relative_to(self.directory)): file.read_bytes() if file.is_file() else b"" for file in found}
 

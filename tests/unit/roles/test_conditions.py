@@ -15,10 +15,7 @@ def played(controller):
     """``played(task, **of_the_play)`` -> what a play of this one task prints, which succeeds."""
 
     def run(task, **of_the_play):
-        play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "tasks": [task], **of_the_play}
-        playbook = controller.directory.parent / "conditions.json"
-        playbook.write_text(json.dumps([play]))
-        return done(controller.run(str(playbook))).output
+        return done(controller.run_play(tasks=[task], **of_the_play)).output
 
     return run
 
@@ -165,13 +162,10 @@ def test_a_cut_over_names_the_groups_whose_consumers_may_start(controller, words
         **yaml.safe_load((ROOT / "roles/common/tasks/cut_over.yml").read_text())[0]["vars"],
     }
     task = {"name": "Say", "ansible.builtin.debug": {"msg": "moved: {{ __common_moved | sort | join(',') }};"}}
-    playbook = controller.directory / "moved.json"
-    play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "vars": its, "tasks": [task]}
-    playbook.write_text(json.dumps([play]))
-    assert f"moved: {','.join(moved)};" in done(controller.run(str(playbook), *words)).output
+    assert f"moved: {','.join(moved)};" in done(controller.run_play(*words, vars=its, tasks=[task])).output
 
 
-def test_a_cut_over_that_moves_no_group_tells_the_same_next_steps_as_its_report(controller):
+def test_a_cut_over_that_moves_no_group_tells_the_same_next_steps_as_its_report(played):
     """Another tool has moved the only group after the commit."""
     block = yaml.safe_load((ROOT / "roles/common/tasks/cut_over.yml").read_text())[0]["block"]
     (task,) = [task for task in block if task["name"] == "Say that consumers may start"]
@@ -190,9 +184,7 @@ def test_a_cut_over_that_moves_no_group_tells_the_same_next_steps_as_its_report(
         "__common_dry_run": [],
         "__common_started": 0,
     }
-    playbook = controller.directory / "said.json"
-    playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "vars": its, "tasks": [task]}]))
-    output = done(controller.run(str(playbook))).output
+    output = played(task, vars=its)
     assert "No group was cut over." in output and "do not start consumers at the destination. To roll back" in output
 
 
@@ -267,11 +259,9 @@ def test_the_status_prints_a_command_with_this_inventory_and_this_directory(cont
     task = named("playbooks/migration_status.yml", "Show what to do next")
     given = {"migration_status_source": "onprem", "migration_status_destination": "cloud"}
     given |= {} if directory is None else {"group_migration_directory": directory}
-    play = {"hosts": "cloud", "gather_facts": False, "vars": {**look["vars"], **task["vars"]}}
-    play["tasks"] = [{"name": "Show", "ansible.builtin.debug": {"msg": "{{ __how }}"}}]
-    playbook = controller.directory / "status.json"
-    playbook.write_text(json.dumps([play]))
-    output = done(controller.run(str(playbook), "-e", json.dumps(given))).output
+    show = {"name": "Show", "ansible.builtin.debug": {"msg": "{{ __how }}"}}
+    its = {**look["vars"], **task["vars"]}
+    output = done(controller.run_play("-e", json.dumps(given), vars=its, tasks=[show])).output
     (said,) = re.findall(r"NAME -i (\S+) .*group_migration_destination=cloud(.*), and the groups", output)
     assert (ROOT / said[0]).resolve() == controller.inventory.resolve()
     assert said[1] == (" -e group_migration_directory=/srv/billing" if directory == "/srv/billing" else "")
@@ -287,12 +277,11 @@ def test_the_commands_of_a_run_book_take_the_variables_that_rounds_were_given(co
     its = {"groups": ["billing"], "interval": 60, "run_for": 600, "phase": "plan"}
     its |= {"source": "onprem", "destination": "cloud", "idle_wait": 0}
     given = {f"group_migration_{name}": value for name, value in its.items()}
-    play = {"hosts": "cloud", "gather_facts": False, "tasks": [written]}
-    play["vars_files"] = [str(role / "defaults/main.yml"), str(role / "vars/main.yml")]
-    playbook, wave = controller.directory / "book.json", controller.directory / "wave"
+    wave = controller.directory / "wave"
     wave.mkdir()
-    playbook.write_text(json.dumps([play]))
-    done(controller.run(str(playbook), "-e", json.dumps({**given, "group_migration_directory": str(wave)})))
+    extra = json.dumps({**given, "group_migration_directory": str(wave)})
+    files = [str(role / "defaults/main.yml"), str(role / "vars/main.yml")]
+    done(controller.run_play("-e", extra, tasks=[written], vars_files=files))
     book = f"@{wave}/runbook.json"
     assert "cannot connect" in failed(controller.run("streamshift.kafka.migrate_groups", "-e", book))
     assert "there is no receipt file" in failed(controller.run("streamshift.kafka.rollback", "-e", book))
@@ -320,9 +309,7 @@ def test_the_play_of_the_page_about_waves_cuts_over_with_its_tag(controller, tag
         task["ansible.builtin.include_role"] |= {"apply": {"tags": task["tags"]}}
     inventory = json.loads(controller.inventory.read_text())
     controller.inventory.write_text(json.dumps({**inventory, "billing": {"hosts": {}}}))
-    playbook = controller.directory / "wave.json"
-    playbook.write_text(json.dumps([play]))
-    assert "cannot connect" in failed(controller.run(str(playbook), "--tags", "billing"))
+    assert "cannot connect" in failed(controller.run_play("--tags", "billing", **play))
 
 
 @pytest.mark.parametrize(
@@ -354,7 +341,5 @@ def test_the_play_of_the_page_about_waves_starts_no_consumers_at_two_clusters(co
                     "name": name,
                     "ansible.builtin.assert": {"that": name != failing, "success_msg": f"ran {name}"},
                 }
-    playbook = controller.directory / "wave.json"
-    playbook.write_text(json.dumps([play]))
-    played = controller.run(str(playbook), *begin)
+    played = controller.run_play(*begin, **play)
     assert bool(played.code) == bool(failing) and re.findall(r"ran ([A-Z][a-z ]+)", played.output) == ran, played.output

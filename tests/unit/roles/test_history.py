@@ -49,10 +49,7 @@ def end(controller, home):
             "always": [common("end", home, results=results, **plain)],
         }
         extra = {} if python is None else {"ansible_python_interpreter": str(python)}
-        play = {"name": "Play", "hosts": "onprem", "gather_facts": False, "vars": extra, "tasks": [*first, block]}
-        playbook = controller.directory.parent / "end.json"
-        playbook.write_text(json.dumps([play]))
-        return controller.run(str(playbook), *words)
+        return controller.run_play(*words, hosts="onprem", vars=extra, tasks=[*first, block])
 
     return play
 
@@ -93,15 +90,11 @@ def test_a_round_that_fails_does_not_tell_the_results_of_the_round_before_it(con
         ],
     }
     first = {"name": "Have results", "ansible.builtin.set_fact": before}
-    playbook = controller.directory / "round.json"
-    playbook.write_text(
-        json.dumps([{"name": "Play", "hosts": "onprem", "gather_facts": False, "tasks": [first, task]}])
-    )
     extra = {
         "mirror_maker_group_sync_groups": ["billing"],
         "mirror_maker_group_sync_directory": str(controller.directory),
     }
-    done(controller.run(str(playbook), "-e", json.dumps(extra)))
+    done(controller.run_play("-e", json.dumps(extra), hosts="onprem", tasks=[first, task]))
     message, *results = json.loads((controller.directory / "told").read_text())
     assert "cannot connect" in message and results == [{}, {}, True]
 

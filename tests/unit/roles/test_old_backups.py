@@ -1,7 +1,5 @@
 """Which files of earlier runs the playbook back_up_offsets removes, and which directories playbooks make."""
 
-import json
-
 import pytest
 import yaml
 
@@ -33,9 +31,7 @@ def test_the_new_backup_and_files_that_somebody_has_named_stay(tmp_path, keep, w
         "__saved": {"snapshot": str(controller.directory / NEW)},
         "back_up_offsets_keep": str(keep),
     }
-    playbook = tmp_path / "backup.json"
-    playbook.write_text(json.dumps([backup]))
-    done(controller.run(str(playbook), "--limit", "onprem", *words))
+    done(controller.run_play("--limit", "onprem", *words, **backup))
     assert {path.name for path in controller.directory.glob("offsets-*")} == {*NAMED, *stay}
 
 
@@ -49,8 +45,5 @@ def test_only_a_directory_that_is_missing_is_made_for_this_user_alone(tmp_path, 
         home.chmod(0o755)
     plays = yaml.safe_load((ROOT / f"playbooks/{name}.yml").read_text())
     tasks = [task for play in plays for task in play.get("tasks", ()) if "directory" in task["name"]]
-    play = {"hosts": "onprem", "gather_facts": False, "vars": {variable: str(home)}}
-    playbook = tmp_path / "home.json"
-    playbook.write_text(json.dumps([{**play, "tasks": tasks}]))
-    done(controller.run(str(playbook)))
+    done(controller.run_play(hosts="onprem", vars={variable: str(home)}, tasks=tasks))
     assert home.stat().st_mode & 0o777 == (0o755 if exists else 0o700)

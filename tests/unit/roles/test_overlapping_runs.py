@@ -1,6 +1,5 @@
 """Two runs never overlap: a run whose directory another one holds fails, or leaves, and writes nothing there."""
 
-import json
 import socket
 import subprocess
 
@@ -52,10 +51,7 @@ def rounds(controller, *words, hosts="cloud", **variables):
         "vars": {f"_common_{name}": value for name, value in its.items()},
     }
     after = {"name": "Go on", "ansible.builtin.debug": {"msg": "what comes after the role"}}
-    play = {"name": "Play", "hosts": hosts, "gather_facts": False, "tasks": [task, after]}
-    playbook = controller.directory.parent / "rounds.json"
-    playbook.write_text(json.dumps([play]))
-    return controller.run(str(playbook), *words)
+    return controller.run_play(*words, hosts=hosts, tasks=[task, after])
 
 
 def test_a_run_whose_directory_is_held_fails_or_leaves(controller, other):

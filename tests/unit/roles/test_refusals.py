@@ -201,9 +201,7 @@ def test_a_file_in_place_of_the_directory_of_backups_is_named(controller):
 def test_a_fence_is_not_lifted_with_another_directory_and_makes_none(controller):
     fence = {"cluster": "onprem", "topics": ["orders"], "phase": "lift", "directory": "kafka-fences/onprme"}
     role = {"role": "streamshift.kafka.topic_fence"} | {f"topic_fence_{name}": value for name, value in fence.items()}
-    playbook = controller.directory.parent / "lift.json"
-    playbook.write_text(json.dumps([{"hosts": "onprem", "gather_facts": False, "roles": [role]}]))
-    assert "there is no receipt file" in failed(controller.run(str(playbook)))
+    assert "there is no receipt file" in failed(controller.run_play(hosts="onprem", roles=[role]))
     assert not (controller.directory / "kafka-fences").exists()
 
 
@@ -377,10 +375,8 @@ def own_play(controller):
             {"name": "Stop the consumers", "ansible.builtin.assert": {"that": True}},
             {"name": "Do it", "ansible.builtin.import_role": {"name": f"streamshift.kafka.{role}"}},
         ]
-        playbook = controller.directory / "own.json"
         variables = {f"{role}_{name}": value for name, value in its.items() if f"{role}_{name}" in role_options(role)}
-        playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "vars": variables, "tasks": tasks}]))
-        return failed(controller.run(str(playbook), *words))
+        return failed(controller.run_play(*words, vars=variables, tasks=tasks))
 
     return played
 

@@ -1,6 +1,5 @@
 """The lease is that of the process of ansible-playbook, the parent of the one in which an action runs."""
 
-import json
 import os
 import re
 import socket
@@ -64,11 +63,10 @@ def test_a_role_that_does_not_run_as_ansible_playbook_was_called_is_refused_befo
     words, tasks, said, tmp_path
 ):
     """Only --check makes ansible_check_mode true, by which the tasks of a role know where the files of a dry run are."""
-    playbook, directory = tmp_path / "play.json", str(tmp_path / "files")
+    directory = str(tmp_path / "files")
     given = {f"topic_promotion_{name}": value for name, value in {**PROMOTION, "directory": directory}.items()}
     given |= {"topic_fence_cluster": "cloud", "topic_fence_topics": ["orders"], "topic_fence_directory": directory}
-    playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "vars": given, **tasks}]))
-    output = failed(Controller(tmp_path, onprem=NOWHERE, cloud=NOWHERE).run(str(playbook), *words))
+    output = failed(Controller(tmp_path, onprem=NOWHERE, cloud=NOWHERE).run_play(*words, vars=given, **tasks))
     assert said in output and "cannot connect" not in output
     assert not (tmp_path / "files").exists()
 

@@ -1,6 +1,5 @@
 """The modules whose progress is shown are called as all others: by their full name, with defaults of their action group."""
 
-import json
 import re
 from pathlib import Path
 
@@ -32,10 +31,7 @@ def outputs(folder):
         files = {kind: f"{folder}/{kind}.json" for kind in kinds}
         defaults = {"group/streamshift.kafka.kafka": dict.fromkeys(clusters, NOWHERE)}
         tasks.append({"name": module, f"streamshift.kafka.{module}": files, "module_defaults": defaults})
-    play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "ignore_errors": True, "tasks": tasks}
-    playbook = folder / "playbook.yml"
-    playbook.write_text(json.dumps([play]))
-    output = done(Controller(folder, cloud=NOWHERE).run(str(playbook), "-vvv")).output
+    output = done(Controller(folder, cloud=NOWHERE).run_play("-vvv", ignore_errors=True, tasks=tasks)).output
     return {task.partition("]")[0]: task for task in output.split("TASK [")[1:]}
 
 

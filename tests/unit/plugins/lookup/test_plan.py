@@ -11,7 +11,7 @@ from ansible.errors import AnsibleLookupError
 from ansible.parsing.dataloader import DataLoader
 
 from ansible_collections.streamshift.kafka.plugins.lookup.plan import DOCUMENTATION, LookupModule
-from tests.support.playbooks import NOWHERE, Controller
+from tests.support.playbooks import NOWHERE, Controller, done, failed
 
 NAME = "streamshift.kafka.plan"
 PAGE = (Path(__file__).parents[4] / "docs/files.md").read_text(encoding="utf-8")
@@ -126,14 +126,11 @@ def test_a_directory_is_refused(tmp_path):
 
 
 def test_a_playbook_queries_a_plan_and_is_told_what_is_wrong(file, tmp_path):
-    path, playbook = file(DOCUMENTED["plan"]), tmp_path / "playbook.yml"
-    query = "entries[?verdict=='blocked'].reason"
-    play = {"hosts": "cloud", "gather_facts": False}
-    shown = [{"ansible.builtin.debug": {"msg": f"{{{{ lookup('{NAME}', place, query=query) }}}}"}}]
-    playbook.write_text(json.dumps([{**play, "vars": {"place": str(path), "query": query}, "tasks": shown}]))
-    controller = Controller(tmp_path / "infrastructure", cloud=NOWHERE)
-    played = controller.run(str(playbook))
-    assert played.code == 0 and '"destination_lags"' in played.output
-    playbook.write_text(json.dumps([{**play, "vars": {"place": str(path), "query": "entries["}, "tasks": shown}]))
-    played = controller.run(str(playbook))
-    assert played.code != 0 and "The query 'entries[' cannot be run on" in played.output
+    controller, place = Controller(tmp_path / "infrastructure", cloud=NOWHERE), str(file(DOCUMENTED["plan"]))
+
+    def played(query):
+        shown = {"ansible.builtin.debug": {"msg": f"{{{{ lookup('{NAME}', place, query=query) }}}}"}}
+        return controller.run_play(vars={"place": place, "query": query}, tasks=[shown])
+
+    assert '"destination_lags"' in done(played("entries[?verdict=='blocked'].reason")).output
+    assert "The query 'entries[' cannot be run on" in failed(played("entries["))

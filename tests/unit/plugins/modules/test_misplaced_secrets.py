@@ -94,14 +94,12 @@ def played(tmp_path_factory):
             "dest": str(stored), "mode": "0600",
         }},
     ]  # fmt: skip
-    play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "tasks": tasks}
-    (folder / "playbook.yml").write_text(json.dumps([play]))
     variables = {
         "cases": CASES, "word": f"{SECRET}-word", "url": f"http://user:{SECRET}@127.0.0.1:1/", "master": f"spark://u:{SECRET}@h:1",
     }  # fmt: skip
     (folder / "variables.json").write_text(json.dumps(variables))
-    controller = Controller(folder, cloud=NOWHERE)
-    output = controller.run(str(folder / "playbook.yml"), "-vvvv", "-e", f"@{folder / 'variables.json'}").output
+    words = "-vvvv", "-e", f"@{folder / 'variables.json'}"
+    output = Controller(folder, cloud=NOWHERE).run_play(*words, tasks=tasks).output
     assert stored.exists(), output
     return output, stored.read_text()
 
