@@ -163,7 +163,7 @@ COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, 
 # The other modules describe the rest, or a variable of its own does.
 VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
 LEASE = {"on_locked": documented(kafka_migration_run.DOCUMENTATION)["on_locked"]}
-PROMOTION = documented(MAPPING.POLICY, MAPPING.TOPICS, kafka_topic_promotion.DOCUMENTATION)
+PROMOTION = documented(MAPPING.POLICY, MAPPING.TOPICS, SELECTION.TOPICS, kafka_topic_promotion.DOCUMENTATION)
 MAPPED = documented(MAPPING.DOCUMENTATION, MAPPING.POLICY, MAPPING.TOPICS, MAPPING.GROUPS)
 # The modules of each role. Where several have an option, the last one describes it.
 ROLES: dict[str, dict[str, Options]] = {
@@ -197,7 +197,7 @@ ROLES: dict[str, dict[str, Options]] = {
         ),
     },
     "migration_assessment": {
-        "kafka_group_info": documented(kafka_group_info.DOCUMENTATION),
+        "kafka_group_info": documented(SELECTION.DOCUMENTATION, kafka_group_info.DOCUMENTATION),
         "kafka_offset_translate": MAPPED,
     },
     "topic_promotion": {"kafka_topic_promotion": PROMOTION},

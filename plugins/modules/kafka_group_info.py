@@ -18,22 +18,17 @@ description:
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.info_module, streamshift.kafka._cluster,
-   streamshift.kafka._waves, streamshift.kafka._http_service.connect, streamshift.kafka._http_service.schema_registry]
+   streamshift.kafka._selection, streamshift.kafka._waves, streamshift.kafka._http_service.connect,
+   streamshift.kafka._http_service.schema_registry]
 options:
   groups:
     description:
       - Names of groups to list. O(exclude_group_patterns) does not apply to them.
       - The module fails if one of them does not exist.
-    type: list
-    elements: str
-    default: []
   group_patterns:
     description:
       - Groups to list, as regular expressions that match the whole name.
       - Without O(groups) and O(group_patterns), all groups are listed.
-    type: list
-    elements: str
-    default: []
   exclude_group_patterns:
     description:
       - Groups that O(group_patterns) must not select, as regular expressions that match the whole name.
@@ -41,8 +36,6 @@ options:
         MirrorMaker 2, schema registries, Cruise Control, Amazon MSK, Strimzi, Confluent and this collection.
         RV(left_out_groups) names what is left out.
       - An empty list leaves nothing out, so that every group is listed.
-    type: list
-    elements: str
   partitions:
     description: Whether RV(groups) has an entry for each partition with a committed offset.
     type: bool

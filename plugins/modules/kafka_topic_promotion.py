@@ -22,7 +22,7 @@ author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
    streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics, streamshift.kafka._progress,
-   streamshift.kafka._receipt]
+   streamshift.kafka._receipt, streamshift.kafka._selection.topics]
 options:
   state:
     description:
@@ -48,14 +48,8 @@ options:
     description:
       - Names of source topics to select. O(exclude_topic_patterns) does not apply to them.
       - O(topics) or O(topic_patterns) must select at least one topic.
-    type: list
-    elements: str
-    default: []
   topic_patterns:
     description: Source topics to select, as regular expressions that match the whole name.
-    type: list
-    elements: str
-    default: []
   principals:
     description:
       - With O(state=fenced), who must not write to the topics, each with its type.
@@ -97,8 +91,6 @@ options:
       - They are added to the default ones, which leave out topics called like those of Kafka Connect, MirrorMaker 2, schema
         registries, Cruise Control, Amazon MSK, Strimzi, Confluent, Kafka Streams and this collection, which these keep for
         themselves. The notes name what is left out. An empty list leaves nothing out.
-    type: list
-    elements: str
   replication_policy:
     description:
       - How MirrorMaker 2 names topics, as in its own configuration.
