@@ -24,12 +24,13 @@ def blocked(group: str, number: int) -> plan.PlanEntry:
 
 SHOP, BILLING, WEB = (entry(group, "orders", 0) for group in ("shop", "billing", "web"))
 FINE = (BILLING, WEB)
-SHOP_BLOCKED = (blocked("shop", 0), *FINE)
+SHOP_TOO, SHOP_BLOCKED = (SHOP, *FINE), (blocked("shop", 0), *FINE)
 EACH_BLOCKED = (BILLING, blocked("billing", 1), WEB, blocked("web", 1))
 ALL, SOME, NONE = "all", "some", "none"
 BOTH = ["billing", "web"]
 SET = {"written": 2, "stands": 2, "may_start": BOTH, "may_not_start": 0, "receipt": "receipt.json", "seconds": 1.0}
-SHOP_WAITS = {**SET, "may_not_start": 1}
+WAITS = {"may_not_start": 1}
+IN_USE = {"skipped_groups": ["shop"]}
 NOTHING = {"written": 0, "stands": 0, "may_start": []}
 FAILED = {"failed": True, "msg": "no broker answers"}
 
@@ -56,136 +57,63 @@ class Run:
     results: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
 
+def committing(
+    name: str,
+    phase: str,
+    starts: str,
+    then: str,
+    entries: tuple[plan.PlanEntry, ...] = FINE,
+    said: dict[str, t.Any] | None = None,
+    *,
+    objects: bool = False,
+    **beside: t.Any,
+) -> Run:
+    """A run that has set billing and web. said: what its commit says besides. beside: the results of other steps."""
+    results = {"commit": SET | (said or {}), **beside}
+    return Run(name, phase, starts, then, entries, ("billing", "web"), objects=objects, results=results)
+
+
 RUNS = [
     Run("nothing is committed", "plan", NONE, "apply"),
     Run("a commit would be refused", "plan", NONE, "plan", refused=True),
     Run("after a rollback", "plan", NONE, "apply", committed=("billing", "web"), undone=True),
     Run("blocked, and that fails", "plan", NONE, "plan", SHOP_BLOCKED),
     Run("blocked, and that is left out", "plan", NONE, "apply", SHOP_BLOCKED, skips=True),
-    Run("objected, and that is left out", "plan", NONE, "apply", (SHOP, *FINE), objects=True, skips=True),
+    Run("objected, and that is left out", "plan", NONE, "apply", SHOP_TOO, objects=True, skips=True),
     Run("everything stands", "plan", NONE, "apply", committed=("billing", "web")),
-    Run("good", "sync", NONE, "cut_over", committed=("billing", "web"), results={"commit": SET}),
-    Run(
-        "in use",
-        "sync",
-        NONE,
-        "cut_over",
-        committed=("billing", "web"),
-        results={"commit": SET, "snapshot": {"skipped_groups": ["shop"]}},
-    ),
-    Run(
-        "blocked",
-        "sync",
-        NONE,
-        "cut_over",
-        SHOP_BLOCKED,
-        ("billing", "web"),
-        skips=True,
-        results={"commit": SHOP_WAITS},
-    ),
-    Run(
-        "objected",
-        "sync",
-        NONE,
-        "cut_over",
-        (SHOP, *FINE),
-        ("billing", "web"),
-        objects=True,
-        skips=True,
-        results={"commit": SHOP_WAITS},
-    ),
     Run("failed", "migrate", NONE, "migrate", results={"commit": FAILED}),
     Run("failed", "cut_over", NONE, "cut_over", committed=("billing",), results={"commit": FAILED}),
-    Run(
-        "moved by another tool",
-        "cut_over",
-        SOME,
-        "cut_over",
-        committed=("billing", "web"),
-        results={"commit": SET, "readiness": {"not_ready": ["web"], "not_started": BOTH}},
+    committing("good", "sync", NONE, "cut_over"),
+    committing("in use", "sync", NONE, "cut_over", snapshot=IN_USE),
+    committing("blocked", "sync", NONE, "cut_over", SHOP_BLOCKED, WAITS),
+    committing("objected", "sync", NONE, "cut_over", SHOP_TOO, WAITS, objects=True),
+    committing(
+        "moved by another tool", "cut_over", SOME, "cut_over", readiness={"not_ready": ["web"], "not_started": BOTH}
     ),
+    dataclasses.replace(committing("all are returned", "return", ALL, ""), returns=True),
+    dataclasses.replace(committing("the source is lost", "sync", ALL, ""), source_lost=True),
 ]
+# What the commit says of shop, which is not set, whatever the phase.
+BLOCKED = WAITS | {"blocked": ["shop orders-0: blocked, destination_lags: left out"]}
+OBJECTED = WAITS | {"left_out": ["shop orders-0: blocked, verification_failed: left out"]}
+ACTIVE = WAITS | {"active_groups": ["shop"], "left_out": ["shop: in use: left out"]}
+KEPT = WAITS | {"kept_groups": ["shop"], "left_out": ["shop orders-0: kept at 99"]}
+MISSING = WAITS | {"left_out": ["shop orders-0: no entry in the plan: left out"]}
+IN_PART = {"may_start": [], "may_not_start": 2, "blocked": ["billing orders-1: blocked"]}
+ALL_ACTIVE = NOTHING | {"may_not_start": 2, "active_groups": BOTH, "left_out": ["billing: in use"]}
 for _phase in ("migrate", "apply", "cut_over"):
     _again = "plan" if _phase == "apply" else _phase
     RUNS += [
-        Run("all are committed", _phase, ALL, "", committed=("billing", "web"), results={"commit": SET}),
-        Run(
-            "blocked",
-            _phase,
-            SOME,
-            _again,
-            SHOP_BLOCKED,
-            ("billing", "web"),
-            skips=True,
-            results={"commit": {**SHOP_WAITS, "blocked": ["shop orders-0: blocked, destination_lags: left out"]}},
-        ),
-        Run(
-            "objected",
-            _phase,
-            SOME,
-            _again,
-            (SHOP, *FINE),
-            ("billing", "web"),
-            objects=True,
-            skips=True,
-            results={"commit": {**SHOP_WAITS, "left_out": ["shop orders-0: blocked, verification_failed: left out"]}},
-        ),
-        Run(
-            "each group has a blocked partition",
-            _phase,
-            NONE,
-            _again,
-            EACH_BLOCKED,
-            ("billing", "web"),
-            skips=True,
-            results={"commit": {**SET, "may_start": [], "may_not_start": 2, "blocked": ["billing orders-1: blocked"]}},
-        ),
-        Run(
-            "in use at the source",
-            _phase,
-            SOME,
-            _again,
-            committed=("billing", "web"),
-            results={"commit": SET, "snapshot": {"skipped_groups": ["shop"]}},
-        ),
-        Run(
-            "in use at the destination",
-            _phase,
-            SOME,
-            _again,
-            (SHOP, *FINE),
-            ("billing", "web"),
-            results={"commit": {**SHOP_WAITS, "active_groups": ["shop"], "left_out": ["shop: in use: left out"]}},
-        ),
-        Run(
-            "kept",
-            _phase,
-            SOME,
-            _again,
-            (SHOP, *FINE),
-            ("billing", "web"),
-            results={"commit": {**SHOP_WAITS, "kept_groups": ["shop"], "left_out": ["shop orders-0: kept at 99"]}},
-        ),
-        Run(
-            "missing entries are skipped",
-            _phase,
-            SOME,
-            _again,
-            committed=("billing", "web"),
-            results={"commit": {**SHOP_WAITS, "left_out": ["shop orders-0: no entry in the plan: left out"]}},
-        ),
-        Run(
-            "all are in use",
-            _phase,
-            NONE,
-            _again,
-            results={"commit": {**NOTHING, "may_not_start": 2, "active_groups": BOTH, "left_out": ["billing: in use"]}},
-        ),
+        committing("all are committed", _phase, ALL, ""),
+        committing("blocked", _phase, SOME, _again, SHOP_BLOCKED, BLOCKED),
+        committing("objected", _phase, SOME, _again, SHOP_TOO, OBJECTED, objects=True),
+        committing("each group has a blocked partition", _phase, NONE, _again, EACH_BLOCKED, IN_PART),
+        committing("in use at the source", _phase, SOME, _again, snapshot=IN_USE),
+        committing("in use at the destination", _phase, SOME, _again, SHOP_TOO, ACTIVE),
+        committing("kept", _phase, SOME, _again, SHOP_TOO, KEPT),
+        committing("missing entries are skipped", _phase, SOME, _again, FINE, MISSING),
+        Run("all are in use", _phase, NONE, _again, results={"commit": ALL_ACTIVE}),
     ]
-RUNS += [
-    Run("all are returned", "return", ALL, "", committed=("billing", "web"), returns=True, results={"commit": SET}),
-    Run("the source is lost", "sync", ALL, "", committed=("billing", "web"), source_lost=True, results={"commit": SET}),
-]
 
 
 def files_of(run: Run) -> dict[str, str]:

@@ -18,7 +18,11 @@ COMMITTED = {
     "summary": ["3 of 3 offsets changed."],
 }
 BACK = "To roll back, stop them, and run the same command with -e group_migration_phase=rollback."
-OTHERS = "Then start the consumers at the destination, but not those of groups that are blocked or left out."
+LEFT_OUT = "look at what is left out"
+OTHERS = (
+    f"{LEFT_OUT}. Then start the consumers at the destination, but not those of groups that are blocked or left out."
+)
+CHECKED = "look at the offsets, and run the same command without --check."
 APPLY = (
     "look at the plan. To commit exactly this one, run the same command with -e group_migration_phase=apply "
     "-e group_migration_plan_digest=4b82. If groups have moved since, run it without -e group_migration_phase=plan, "
@@ -31,30 +35,34 @@ MOVED = {"not_ready": ["billing"], "not_started": ["billing", "web"]}  # by anot
 SKIPPED = {"changed": False, "skipped": True}
 
 
-def words(phase="migrate", *, destination="cloud", returns=False, refused=False, **more):
-    """Those of a run of group_migration. more: results by the step, or how it was called."""
-    called = {
-        "source_lost": False,
-        "dry_run": False,
-        "verifies": True,
-        "moves": True,
-        "fails_on_blocked": True,
-        "directory": "/m",
-    }
-    called |= {name: more.pop(name) for name in called.keys() & more}
+def words(
+    phase="migrate",
+    *,
+    destination="cloud",
+    directory="/m",
+    returns=False,
+    refused=False,
+    source_lost=False,
+    dry_run=False,
+    verifies=True,
+    moves=True,
+    fails_on_blocked=True,
+    **more,
+):
+    """Those of a run of group_migration. more: results by the step."""
     variables = {
         "_common_role": "group_migration",
         "_common_source": "onprem",
         "_common_destination": destination,
-        "_common_directory": called["directory"],
+        "_common_directory": directory,
         "_common_returns": returns,
-        "_common_source_lost": called["source_lost"],
-        "_common_plan_options": {"group_map": []} if called["moves"] else {},
-        "_common_commit_options": {"on_blocked": "fail" if called["fails_on_blocked"] else "skip_group"},
-        "group_migration_verify": "anchors" if called["verifies"] else "none",
+        "_common_source_lost": source_lost,
+        "_common_plan_options": {"group_map": []} if moves else {},
+        "_common_commit_options": {"on_blocked": "fail" if fails_on_blocked else "skip_group"},
+        "group_migration_verify": "anchors" if verifies else "none",
     }
     results = {step.replace("_", " "): result for step, result in more.items()}
-    run = RunOutcome(results, phase, *places("onprem", destination, returns=returns), dry_run=called["dry_run"])
+    run = RunOutcome(results, phase, *places("onprem", destination, returns=returns), dry_run=dry_run)
     return LastWords(run, variables, refused)
 
 
@@ -71,10 +79,7 @@ def test_a_value_with_a_blank_is_given_whole():
         (words(commit=COMMITTED, destination="onprem"), f"start the consumers with the new names. {BACK}"),
         (words(commit=COMMITTED, moves=False), f"start the consumers. {BACK}"),
         (words(commit={**COMMITTED, "receipt": None}), "start the consumers at the destination."),
-        (
-            words(commit={**COMMITTED, "blocked": ["shop orders-0: blocked"], "may_not_start": 1}),
-            f"look at what is left out. {OTHERS} {BACK}",
-        ),
+        (words(commit={**COMMITTED, "blocked": ["shop orders-0: blocked"], "may_not_start": 1}), f"{OTHERS} {BACK}"),
         # Where groups have only partitions without a committed offset, or excluded ones, none of them is left out.
         (
             words(commit={**COMMITTED, "left_out": ["web orders-0: uncommitted"]}),
@@ -84,7 +89,7 @@ def test_a_value_with_a_blank_is_given_whole():
             words(
                 commit={**COMMITTED, "left_out": ["shop orders-0: blocked, verification_failed"], "may_not_start": 1}
             ),
-            f"look at what is left out. {OTHERS} {BACK}",
+            f"{OTHERS} {BACK}",
         ),
         # Nothing may start, although an offset of a group stands.
         (
@@ -103,15 +108,12 @@ def test_a_value_with_a_blank_is_given_whole():
         ),
         (
             words("cut_over", commit={**COMMITTED, "may_start": ["billing"]}, readiness=MOVED),
-            "look at what is left out, and run the same command again.",
+            f"{LEFT_OUT}, and run the same command again.",
         ),
-        (
-            words(commit=COMMITTED, snapshot={"skipped_groups": ["shop"]}),
-            f"look at what is left out. {OTHERS} {BACK}",
-        ),
+        (words(commit=COMMITTED, snapshot={"skipped_groups": ["shop"]}), f"{OTHERS} {BACK}"),
         (
             words(commit={**COMMITTED, "may_start": [], "left_out": ["billing: in use"]}),
-            "look at what is left out, and run the same command again.",
+            f"{LEFT_OUT}, and run the same command again.",
         ),
         (
             words("return", commit=COMMITTED, returns=True),
@@ -121,10 +123,7 @@ def test_a_value_with_a_blank_is_given_whole():
                 "group_migration_groups as they are called on onprem."
             ),
         ),
-        (
-            words("plan", plan=PLANNED, commit=SKIPPED),
-            APPLY,
-        ),
+        (words("plan", plan=PLANNED, commit=SKIPPED), APPLY),
         (
             words("plan", plan=PLANNED, refused=True),
             "decide about what a commit would refuse, and run the same command again.",
@@ -136,18 +135,9 @@ def test_a_value_with_a_blank_is_given_whole():
                 "group_migration_on_blocked=skip_group or skip_partition."
             ),
         ),
-        (
-            words("plan", plan={**PLANNED, "counts": {"blocked": 1}}, fails_on_blocked=False),
-            APPLY,
-        ),
-        (
-            words("plan", plan=PLANNED, dry_run=True),
-            "look at the offsets, and run the same command without --check.",
-        ),
-        (
-            words(plan=PLANNED, commit={**COMMITTED, "changed": True}, dry_run=True),
-            "look at the offsets, and run the same command without --check.",
-        ),
+        (words("plan", plan={**PLANNED, "counts": {"blocked": 1}}, fails_on_blocked=False), APPLY),
+        (words("plan", plan=PLANNED, dry_run=True), CHECKED),
+        (words(plan=PLANNED, commit={**COMMITTED, "changed": True}, dry_run=True), CHECKED),
         # A dry run that finds nothing to do at a cluster asks for no other run.
         (
             words(plan=PLANNED, commit={**COMMITTED, "changed": False}, dry_run=True),
@@ -172,14 +162,11 @@ def test_a_value_with_a_blank_is_given_whole():
         (words(commit=COMMITTED, read_back=FAILED), AGAIN),
         (words("plan", plan=FAILED), AGAIN),
         (words(commit=FAILED, destination="onprem"), f"{REMEDY} Until it succeeds, do not start consumers."),
-        (
-            words("cut_over", commit={**COMMITTED, "may_start": ["billing", "web"]}, readiness=MOVED),
-            f"look at what is left out. {OTHERS} {BACK}",
-        ),
+        (words("cut_over", commit={**COMMITTED, "may_start": ["billing", "web"]}, readiness=MOVED), f"{OTHERS} {BACK}"),
         (words("sync", commit=COMMITTED, source_lost=True), f"start the consumers at the destination. {BACK}"),
         (
             words("sync", commit={**COMMITTED, "left_out": ["shop: in use"], "may_not_start": 1}, source_lost=True),
-            f"look at what is left out. {OTHERS} {BACK}",
+            f"{OTHERS} {BACK}",
         ),
     ],
 )
