@@ -59,12 +59,6 @@ def test_a_second_run_changes_nothing_and_knows_the_first(copy, tmp_path):
     assert plan.from_json((tmp_path / "p.json").read_text(), "p.json") == plan_of(entry())
 
 
-def test_csv_that_names_no_group_is_told_of_no_option_that_only_another_module_has(copy, tmp_path):
-    result = copy(snapshot=saved(tmp_path / "offsets.csv", "orders,0,5\n"))
-    assert result["failed"] and "Use a file with four columns (group, topic, partition, offset)" in result["msg"]
-    assert "snapshot_group" not in result["msg"]
-
-
 def test_check_mode_says_the_same_and_writes_nothing(copy, tmp_path):
     predicted = copy(check=True, diff=True)
     assert not (tmp_path / "copy.json").exists() and not (tmp_path / "p.json").exists()

@@ -5,7 +5,6 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import assess_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.list_groups import GroupOverviews
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.source_topics import ClusterTopics
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -70,15 +69,6 @@ def test_partitions_come_with_their_lag_where_they_are_wanted(look):
 def test_a_pattern_that_is_none_is_refused_before_anything_is_asked(look):
     result = look(group_patterns=["("])
     assert result["failed"] and "(" in result["msg"] and not hasattr(look, "asked")
-
-
-def test_a_group_that_is_missing_fails_the_module(run_module, monkeypatch):
-    def missing(*_given):
-        raise NotFound("the group does not exist", cluster="cluster", group="billing", remedy="correct groups")
-
-    monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", missing)
-    result = run_module(kafka_group_info, cluster=SOURCE, groups=["billing"])
-    assert result["failed"] and "billing" in result["msg"]
 
 
 @pytest.mark.parametrize("value", ["inf", "nan", "-1"])

@@ -1,5 +1,6 @@
 """kafka_migration_run writes two files beside those of the migration, and is never changed."""
 
+import functools
 import hashlib
 import json
 
@@ -23,10 +24,14 @@ def migration(tmp_path):
     return folder
 
 
-def test_two_files_are_written_for_their_owner_alone_and_nothing_is_changed(run_module, migration):
-    result = run_module(
-        kafka_migration_run, state="reported", directory=str(migration), role="group_migration", phase="migrate"
-    )
+@pytest.fixture
+def report(run_module, migration):
+    """``report(**options)`` makes the report of this migration."""
+    return functools.partial(run_module, kafka_migration_run, state="reported", directory=str(migration))
+
+
+def test_two_files_are_written_for_their_owner_alone_and_nothing_is_changed(report, migration):
+    result = report(role="group_migration", phase="migrate")
     assert not result["changed"] and result["headline"].startswith("Committed: 3 of 5 group-partitions")
     page, ticket = migration / "report.html", migration / "report.md"
     assert (result["html"], result["markdown"]) == (str(page), str(ticket))
@@ -34,33 +39,33 @@ def test_two_files_are_written_for_their_owner_alone_and_nothing_is_changed(run_
     assert {path.stat().st_mode & 0o777 for path in (page, ticket)} == {0o600}
 
 
-def test_what_is_rolled_back_in_the_directory_of_a_return_is_a_return(run_module, migration):
+def test_what_is_rolled_back_in_the_directory_of_a_return_is_a_return(report, migration):
     """Whoever rolls it back gives the names of the return, in which the source is the cluster that the groups had left."""
     back = migration / "return"
     back.mkdir()
     (back / "receipt.json").write_text((migration / "receipt.json").read_text())
     asked = {"role": "group_migration", "phase": "rollback", "source": "cloud", "destination": "onprem"}
     for folder, cluster in ((migration, "at the destination"), (back, "on onprem")):
-        run_module(kafka_migration_run, state="reported", directory=str(folder), files=["receipt.json"], **asked)
+        report(directory=str(folder), files=["receipt.json"], **asked)
         assert f"Let their consumers go on {cluster}." in (folder / "report.md").read_text()
 
 
-def test_check_mode_returns_the_same_and_writes_nothing(run_module, migration):
+def test_check_mode_returns_the_same_and_writes_nothing(report, migration):
     before = sorted(migration.iterdir())
-    predicted = run_module(kafka_migration_run, state="reported", check=True, directory=str(migration))
+    predicted = report(check=True)
     assert sorted(migration.iterdir()) == before
-    assert run_module(kafka_migration_run, state="reported", directory=str(migration)) == predicted
+    assert report() == predicted
 
 
-def test_the_report_says_who_ran_it_and_how_long_the_steps_took(run_module, migration):
+def test_the_report_says_who_ran_it_and_how_long_the_steps_took(report, migration):
     results = {"plan": {"seconds": 2, "records_read": 66}, "verify": {}, "read back": {"seconds": 0.25}}
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), ran_by="mia", results=results)
+    result = report(ran_by="mia", results=results)
     ticket = (migration / "report.md").read_text()
     assert not result["changed"] and "| Run by | `mia` |" in ticket
     assert "| plan | 2.0 s | 66 |  |" in ticket and "| read back | 0.2 s |  |  |" in ticket
 
 
-def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(run_module, migration):
+def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(run_module, report, migration):
     """run.json says how long its steps took and how it ended, unless it is about another plan or another phase."""
     digest = hashlib.sha256((migration / "plan.json").read_bytes()).hexdigest()
     results = {"plan": {"seconds": 2, "records_read": 66, "digest": digest}}
@@ -69,7 +74,7 @@ def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(r
     run_module(kafka_migration_run, directory=str(migration), **ended)
 
     def ticket(**options):
-        run_module(kafka_migration_run, state="reported", directory=str(migration), **options)
+        report(**options)
         return (migration / "report.md").read_text().replace("\\", "")
 
     assert "| plan | 2.0 s | 66 |  |" in ticket(phase="migrate")
@@ -79,7 +84,7 @@ def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(r
     (migration / "run.json").write_text(text.replace(digest, "0" * 64))
     assert "## Steps" not in ticket()
     (migration / "run.json").write_text("{")
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration))
+    result = report()
     assert result["failed"] and "run.json" in result["msg"] and "Remove it" in result["msg"]
 
 
@@ -132,22 +137,22 @@ def test_a_report_that_is_made_afterwards_is_no_more_confident_than_that_of_the_
     assert ("left out: see the exceptions." in result["headline"]) is bool(left_out)
 
 
-def test_a_run_that_has_written_nothing_says_so(run_module, migration):
+def test_a_run_that_has_written_nothing_says_so(report, migration):
     results = {"commit": {"written": 0}}
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), results=results)
+    result = report(results=results)
     assert result["headline"].startswith("Nothing to change: 3 of 5 group-partitions")
 
 
-def test_a_message_of_several_lines_is_shown_without_escapes(run_module, migration):
+def test_a_message_of_several_lines_is_shown_without_escapes(report, migration):
     results = {"plan": {"failed": True, "msg": "topics is empty.\ngroups is empty."}}
-    run_module(kafka_migration_run, state="reported", directory=str(migration), results=results)
+    report(results=results)
     for name in ("report.md", "report.html"):
         assert "topics is empty. groups is empty." in (migration / name).read_text()
 
 
 @pytest.mark.parametrize("wrong", [3, ["plan"], {"seconds": "soon"}])
-def test_what_is_no_result_is_refused(run_module, migration, wrong):
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), results={"plan": wrong})
+def test_what_is_no_result_is_refused(report, migration, wrong):
+    result = report(results={"plan": wrong})
     assert result["failed"] and "'plan' in results is no result of a module" in result["msg"]
 
 
@@ -155,7 +160,7 @@ def cluster(port=1, **more):
     return {"bootstrap_servers": [f"127.0.0.1:{port}"], **more}
 
 
-def test_the_lag_is_read_from_the_clusters_that_are_given(run_module, migration, monkeypatch):
+def test_the_lag_is_read_from_the_clusters_that_are_given(report, migration, monkeypatch):
     asked = {}
 
     def bounds(connection, partitions, deadline):
@@ -165,7 +170,7 @@ def test_the_lag_is_read_from_the_clusters_that_are_given(run_module, migration,
 
     monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", bounds)
     both = {"source_cluster": cluster(), "destination_cluster": cluster(request_timeout=2)}
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), **both)
+    result = report(**both)
     # Only partitions with an offset are asked for: others are perhaps not there.
     assert asked == {
         "source cluster": (["clicks-0", "orders-0", "orders-1"], 5, 5),
@@ -183,75 +188,71 @@ def test_the_lag_is_read_from_the_clusters_that_are_given(run_module, migration,
         (None, "the files are about another cluster, because this one has the id another, not source-id."),
     ],
 )
-def test_a_cluster_that_does_not_tell_its_log_ends_fails_nothing(run_module, migration, monkeypatch, refuse, said):
+def test_a_cluster_that_does_not_tell_its_log_ends_fails_nothing(report, migration, monkeypatch, refuse, said):
     def bounds(*_arguments):
         if refuse:
             raise refuse
         return "another", {}
 
     monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", bounds)
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), source_cluster=cluster())
+    result = report(source_cluster=cluster())
     (note,) = result["notes"]
     assert result["note_kinds"] == ["log_ends_missing"]
     assert note.startswith("The log ends of the source cluster are missing: ") and said in note
     assert note in (migration / "report.md").read_text().replace("\\", "") and "broker1" not in note
 
 
-def test_a_cluster_that_is_down_costs_a_note_without_a_secret(run_module, migration, monkeypatch):
+def test_a_cluster_that_is_down_costs_a_note_without_a_secret(report, migration, monkeypatch):
     monkeypatch.setattr(admin_client, "CONNECT_SECONDS", 0.3)
     login = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "mia"}
     down = cluster(**login, sasl_password="s3cret-password")
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), destination_cluster=down)
+    result = report(destination_cluster=down)
     assert "The log ends of the destination cluster are missing: " in result["notes"][0]
     written = "".join(path.read_text() for path in migration.iterdir())
     assert "s3cret" not in written and "s3cret" not in json.dumps(result)
 
 
-def test_partitions_that_are_not_there_are_named(run_module, migration, monkeypatch):
+def test_partitions_that_are_not_there_are_named(report, migration, monkeypatch):
     monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", lambda *_arguments: ("source-id", {}))
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), source_cluster=cluster())
+    result = report(source_cluster=cluster())
     assert (
         "3 of 3 partitions do not exist" in result["notes"][0] and "clicks-0, orders-0, orders-1." in result["notes"][0]
     )
 
 
-def test_a_cluster_that_cannot_be_meant_is_refused(run_module, migration):
-    result = run_module(
-        kafka_migration_run, state="reported", directory=str(migration), source_cluster=cluster(sasl_mechanism="PLAIN")
-    )
+def test_a_cluster_that_cannot_be_meant_is_refused(report, migration):
+    result = report(source_cluster=cluster(sasl_mechanism="PLAIN"))
     assert (
         result["failed"] and result["msg"].startswith("source cluster: ") and not (migration / "report.html").exists()
     )
 
 
-def test_an_empty_directory_gets_a_report_that_says_so(run_module, tmp_path):
-    result = run_module(kafka_migration_run, state="reported", directory=str(tmp_path))
+def test_an_empty_directory_gets_a_report_that_says_so(report, tmp_path):
+    result = report(directory=str(tmp_path))
     assert result["headline"] == "There is no plan yet." and "snapshot.json, plan.json" in result["notes"][0]
     assert result["note_kinds"] == ["file_missing"]
 
 
-def test_a_file_that_does_not_belong_to_the_others_is_refused_or_left_out(run_module, migration):
+def test_a_file_that_does_not_belong_to_the_others_is_refused_or_left_out(report, migration):
     (migration / "snapshot.json").write_text(texts_of(ENTRIES[:1])["snapshot.json"], encoding="utf-8")
-    refused = run_module(kafka_migration_run, state="reported", directory=str(migration))
+    refused = report()
     assert refused["failed"] and "another snapshot" in refused["msg"] and not (migration / "report.html").exists()
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), on_mismatch="leave_out")
+    result = report(on_mismatch="leave_out")
     kinds = dict(zip(result["notes"], result["note_kinds"], strict=True))
     assert [kind for note, kind in kinds.items() if "another snapshot" in note] == ["file_left_out"]
 
 
-def test_a_directory_that_is_missing_is_refused(run_module, tmp_path):
-    result = run_module(kafka_migration_run, state="reported", directory=str(tmp_path / "none"))
+def test_a_directory_that_is_missing_is_refused(report, tmp_path):
+    result = report(directory=str(tmp_path / "none"))
     assert result["failed"] and "is no directory" in result["msg"]
 
 
-def test_a_selection_that_is_none_is_refused(run_module, migration):
-    result = run_module(
-        kafka_migration_run, state="reported", directory=str(migration), selection={"group": ["billing"]}
-    )
+def test_a_selection_that_is_none_is_refused(report, migration):
+    result = report(selection={"group": ["billing"]})
     assert result["failed"] and "'group'" in result["msg"]
 
 
 @pytest.mark.parametrize("groups", ["billing,shipping", 1234])
-def test_a_text_or_a_number_selects_what_ansible_makes_of_it_for_the_other_modules(run_module, migration, groups):
-    result = run_module(kafka_migration_run, state="reported", directory=str(migration), selection={"groups": groups})
+def test_a_text_or_a_number_selects_what_ansible_makes_of_it_for_the_other_modules(report, migration, groups):
+    result = report(selection={"groups": groups})
     assert not result.get("failed") and (migration / "report.html").exists()

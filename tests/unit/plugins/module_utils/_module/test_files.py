@@ -321,12 +321,6 @@ def test_a_file_that_is_too_large_is_not_read_whole(tmp_path):
         files.read(str(tmp_path / "plan.json"))
 
 
-def test_a_digest_is_that_of_the_bytes(tmp_path):
-    file = tmp_path / "plan.json"
-    file.write_bytes(b"abc\r\n")
-    assert digests.digest(files.read(str(file)) or "") == hashlib.sha256(b"abc\r\n").hexdigest()
-
-
 P = TopicPartition("orders", 0)
 C = CommittedOffset(7)
 
