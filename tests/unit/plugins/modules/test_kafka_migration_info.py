@@ -30,6 +30,21 @@ NO_ACL = NotAuthorized(
 NO_JAVA = InvalidInput("no Java", kind=FailureKind.REQUIREMENT_MISSING)
 SHORTER = SettingDifference(SettingKind.RETENTION, "orders", "orders", "retention.ms", "-1", "1", "a note")
 IDS = {"source": "S", "destination": "D"}
+NAMES = {name: f"group_migration_{name}" for name in ("source", "destination", "directory")}
+
+
+def receipt_of(path, cluster_id):
+    """The path of a receipt of this cluster, whose groups came from groups of the same names."""
+    entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
+    return saved(path, receipt.to_json(receipt.Receipt(cluster_id, entries)))
+
+
+def migrated_in(folder, source_id="D", destination_id="S", group="billing"):
+    """The directory of a migration that has set a group, by default in the opposite direction."""
+    folder.mkdir()
+    entries = tuple(each._replace(group=group) for each in written(1).entries)
+    saved(folder / "plan.json", plan.to_json(plan.Plan(source_id, destination_id, "", ())))
+    saved(folder / "receipt.json", receipt.to_json(receipt.Receipt(destination_id, entries)))
 
 
 @pytest.fixture
@@ -120,8 +135,7 @@ def test_files_that_will_be_made_are_no_problem(look, tmp_path):
 
 
 def test_a_receipt_of_another_cluster_is_a_problem(look, tmp_path):
-    elsewhere = receipt.Receipt("other", written().entries)
-    path = saved(tmp_path / "r.json", receipt.to_json(elsewhere))
+    path = receipt_of(tmp_path / "r.json", "other")
     (problem,) = look(receipt=path)["problems"]
     assert problem["kind"] == "other_cluster"
     assert "other" in problem["message"] and path in problem["message"]
@@ -129,7 +143,7 @@ def test_a_receipt_of_another_cluster_is_a_problem(look, tmp_path):
 
 
 def test_exchanged_clusters_are_told_as_that(look, tmp_path):
-    path = saved(tmp_path / "r.json", receipt.to_json(receipt.Receipt("S", written().entries)))
+    path = receipt_of(tmp_path / "r.json", "S")
     (problem,) = look(receipt=path)["problems"]
     assert problem["kind"] == "other_cluster"
     assert "source and destination are exchanged: the receipt" in problem["message"] and path in problem["message"]
@@ -147,10 +161,8 @@ def test_exchanged_clusters_are_told_as_that(look, tmp_path):
     ],
 )
 def test_a_return_by_the_receipt_of_another_cluster_names_it_and_what_to_correct(look, tmp_path, cluster_id, why):
-    entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
-    path = saved(tmp_path / "r.json", receipt.to_json(receipt.Receipt(cluster_id, entries)))
-    variables = {name: f"group_migration_{name}" for name in ("source", "destination", "directory")}
-    (problem,) = look(returns=path, groups=["billing"], option_names=variables)["problems"]
+    path = receipt_of(tmp_path / "r.json", cluster_id)
+    (problem,) = look(returns=path, option_names=NAMES)["problems"]
     assert why.format(path=path) in problem["message"] and problem["kind"] == "other_cluster"
     assert "Correct group_migration_source and group_migration_destination" in problem["message"]
     assert problem["message"].count("exchanged") == 1  # once is enough
@@ -159,20 +171,16 @@ def test_a_return_by_the_receipt_of_another_cluster_names_it_and_what_to_correct
 @pytest.mark.parametrize(("purpose", "cluster_id"), [("receipt", "S"), ("returns", "D")])
 def test_the_directory_of_a_clone_does_not_pass_for_exchanged_clusters(look, tmp_path, purpose, cluster_id):
     saved(tmp_path / "plan.json", plan.to_json(plan.Plan(cluster_id, cluster_id, "digest", ())))
-    entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
-    path = saved(tmp_path / "receipt.json", receipt.to_json(receipt.Receipt(cluster_id, entries)))
-    variables = {name: f"group_migration_{name}" for name in ("source", "destination", "directory")}
-    (problem,) = look(**{purpose: path}, groups=["billing"], option_names=variables)["problems"]
+    path = receipt_of(tmp_path / "receipt.json", cluster_id)
+    (problem,) = look(**{purpose: path}, option_names=NAMES)["problems"]
     assert "the directory is that of a clone or a reset inside one cluster: the receipt" in problem["message"]
     assert problem["remedy"] == "correct group_migration_directory"
 
 
 def test_the_groups_of_a_return_are_those_of_a_receipt(look, tmp_path):
-    entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
-    path = saved(tmp_path / "r.json", receipt.to_json(receipt.Receipt("S", entries)))
-    look(returns=path, groups=["billing"])
+    look(returns=receipt_of(tmp_path / "r.json", "S"))
     assert look.asked[2].of_receipt
-    look(groups=["billing"])
+    look()
     assert not look.asked[2].of_receipt
 
 
@@ -198,12 +206,9 @@ def test_options_reach_the_use_case(look):
 def test_a_migration_of_the_opposite_direction_beside_this_one_is_asked_about(
     look, tmp_path, source_id, destination_id, group, kinds
 ):
-    for name in ("back", "damaged", "here"):
+    migrated_in(tmp_path / "back", source_id, destination_id, group)
+    for name in ("damaged", "here"):
         (tmp_path / name).mkdir()
-    made = plan.Plan(source_id, destination_id, "", ())
-    done = receipt.Receipt(destination_id, tuple(each._replace(group=group) for each in written(1).entries))
-    saved(tmp_path / "back/plan.json", plan.to_json(made))
-    saved(tmp_path / "back/receipt.json", receipt.to_json(done))
     saved(tmp_path / "damaged/receipt.json", "{}")
     here = str(tmp_path / "here/receipt.json")
     said = f"{tmp_path}/back/receipt.json says that billing came from this destination to this source"
@@ -223,9 +228,7 @@ def test_a_migration_of_the_opposite_direction_beside_this_one_is_asked_about(
 def test_a_migration_of_the_opposite_direction_counts_where_this_user_may_only_read_it(look, tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     back = tmp_path / "back"
-    back.mkdir()
-    saved(back / "plan.json", plan.to_json(plan.Plan("D", "S", "", ())))
-    saved(back / "receipt.json", receipt.to_json(receipt.Receipt("S", written(1).entries)))
+    migrated_in(back)
     unwritable = {str(back): f"the directory {back} is not writable for this user"}
     monkeypatch.setattr(kafka_migration_info.files, "_unwritable", unwritable.get)
     (problem,) = look(receipt=str(tmp_path / "here/receipt.json"))["problems"]
@@ -233,10 +236,8 @@ def test_a_migration_of_the_opposite_direction_counts_where_this_user_may_only_r
 
 
 def test_of_large_migrations_of_this_direction_beside_this_one_no_entry_is_read(look, tmp_path, monkeypatch):
-    for name in ("here", "earlier"):
-        (tmp_path / name).mkdir()
-    saved(tmp_path / "earlier/plan.json", plan.to_json(plan.Plan("S", "D", "", ())))
-    saved(tmp_path / "earlier/receipt.json", receipt.to_json(receipt.Receipt("D", written(1).entries)))
+    (tmp_path / "here").mkdir()
+    migrated_in(tmp_path / "earlier", "S", "D")
     monkeypatch.setattr(kafka_migration_info.plan, "from_json", None)
     monkeypatch.setattr(kafka_migration_info.receipt, "from_json", None)
     assert look(receipt=str(tmp_path / "here/receipt.json"))["problems"] == []
@@ -245,9 +246,7 @@ def test_of_large_migrations_of_this_direction_beside_this_one_no_entry_is_read(
 def test_whether_the_clusters_are_swapped_is_asked_once(look, tmp_path):
     (tmp_path / "here").mkdir()
     for name in ("back", "before"):
-        (tmp_path / name).mkdir()
-        saved(tmp_path / name / "plan.json", plan.to_json(plan.Plan("D", "S", "", ())))
-        saved(tmp_path / name / "receipt.json", receipt.to_json(receipt.Receipt("S", written(1).entries)))
+        migrated_in(tmp_path / name)
     (tmp_path / "current").symlink_to("back")
     elsewhere = Refused(f"billing has committed offsets here, and none at the source: {MAY_BE_SWAPPED}")
     (problem,) = look([elsewhere], receipt=str(tmp_path / "here/receipt.json"))["problems"]
