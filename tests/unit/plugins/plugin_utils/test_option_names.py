@@ -22,29 +22,23 @@ def names(module, role, phase=None):
     ("module", "role", "phase", "option", "variable"),
     [
         # The snapshot is about the source's groups, the commit about the destination's.
-        (SNAPSHOT, "group_migration", "migrate", "on_active_group", "group_migration_on_active_source"),
-        (COMMIT, "group_migration", "migrate", "on_active_group", "group_migration_on_active_group"),
+        (SNAPSHOT, "group_migration", "migrate", "on_active_group", "on_active_source"),
+        (COMMIT, "group_migration", "migrate", "on_active_group", "on_active_group"),
         # Other variables count in other phases, or none.
-        (SNAPSHOT, "group_migration", "cut_over", "on_active_group", "group_migration_on_not_ready"),
-        (COMMIT, "group_migration", "cut_over", "on_blocked", "group_migration_on_not_ready"),
+        (SNAPSHOT, "group_migration", "cut_over", "on_active_group", "on_not_ready"),
+        (COMMIT, "group_migration", "cut_over", "on_blocked", "on_not_ready"),
         (COMMIT, "group_migration", "sync", "on_blocked", None),
         (SNAPSHOT, "group_migration", "sync", "on_active_group", None),
-        ("kafka_migration_info", "group_migration", "sync", "verify", "group_migration_verify_rounds"),
-        ("kafka_migration_info", "mirror_maker_group_sync", "sync", "verify", "mirror_maker_group_sync_verify"),
-        ("kafka_offset_verify", "group_migration", "migrate", "limit", "group_migration_verify_limit"),
-        (COMMIT, "group_clone", "rollback", "everything", "group_clone_rollback_all"),
-        ("kafka_backlog_copy", "backlog_migration", "migrate", "state: absent", "backlog_migration_phase: remove"),
-        (
-            "kafka_topic_promotion",
-            "topic_promotion",
-            None,
-            "exclude_topic_patterns",
-            "topic_promotion_exclude_topic_patterns",
-        ),
-        ("kafka_topic_promotion", "group_migration", "plan", "exclude_topic_patterns", "group_migration_repartitioned"),
-        (COMMIT, "mirror_maker_group_sync", "cut_over", "on_blocked", "mirror_maker_group_sync_on_not_ready"),
+        ("kafka_migration_info", "group_migration", "sync", "verify", "verify_rounds"),
+        ("kafka_migration_info", "mirror_maker_group_sync", "sync", "verify", "verify"),
+        ("kafka_offset_verify", "group_migration", "migrate", "limit", "verify_limit"),
+        (COMMIT, "group_clone", "rollback", "everything", "rollback_all"),
+        ("kafka_backlog_copy", "backlog_migration", "migrate", "state: absent", "phase: remove"),
+        ("kafka_topic_promotion", "topic_promotion", None, "exclude_topic_patterns", "exclude_topic_patterns"),
+        ("kafka_topic_promotion", "group_migration", "plan", "exclude_topic_patterns", "repartitioned"),
+        (COMMIT, "mirror_maker_group_sync", "cut_over", "on_blocked", "on_not_ready"),
         # Not every variable takes every value.
-        (COMMIT, "group_migration", "migrate", "on_active_source: warn", "group_migration_on_active_source: warn"),
+        (COMMIT, "group_migration", "migrate", "on_active_source: warn", "on_active_source: warn"),
         (COMMIT, "group_migration", "cut_over", "on_active_source: warn", None),
         (COMMIT, "mirror_maker_group_sync", "cut_over", "on_active_source: warn", None),
         # No variable of this role says that.
@@ -53,7 +47,8 @@ def names(module, role, phase=None):
     ],
 )
 def test_other_names(module, role, phase, option, variable):
-    assert names(module, role, phase).get(option) == variable
+    """variable: without the role's name."""
+    assert names(module, role, phase).get(option) == (variable and f"{role}_{variable}")
 
 
 def test_every_module_has_an_action():
@@ -66,9 +61,7 @@ def play(tmp_path):
     controller = Controller(tmp_path, onprem=NOWHERE, cloud=NOWHERE)
 
     def played(*tasks, words=()):
-        playbook = tmp_path / "playbook.json"
-        playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "tasks": list(tasks)}]))
-        return failed(controller.run(str(playbook), *words))
+        return failed(controller.run_play(*words, tasks=list(tasks)))
 
     return played
 

@@ -393,6 +393,7 @@ def test_files_are_not_kept_beside_an_inventory_that_does_not_last(variables, wh
 
 SIDES = ("source", "destination")
 SOURCE, DESTINATION = "group_migration_source", "group_migration_destination"
+NAME_BOTH = f"Name both clusters, as hosts of the inventory: -e {SOURCE}=onprem -e {DESTINATION}=cloud."
 
 
 @pytest.mark.parametrize(
@@ -402,19 +403,13 @@ SOURCE, DESTINATION = "group_migration_source", "group_migration_destination"
             "group_migration",
             SIDES,
             {"group_migration_groups": ["billing"]},
-            (
-                f"Name both clusters, as hosts of the inventory: -e {SOURCE}=onprem -e {DESTINATION}=cloud. "
-                f"{SOURCE} and {DESTINATION} are not set."
-            ),
+            f"{NAME_BOTH} {SOURCE} and {DESTINATION} are not set.",
         ),
         (
             "group_migration",
             SIDES,
             {SOURCE: "onprem", DESTINATION: "", "group_migration_to": "cloud"},
-            (
-                f"Name both clusters, as hosts of the inventory: -e {SOURCE}=onprem -e {DESTINATION}=cloud. "
-                f"{DESTINATION} is not set."
-            ),
+            f"{NAME_BOTH} {DESTINATION} is not set.",
         ),
         (
             "group_clone",
@@ -535,46 +530,33 @@ def test_what_has_another_value_than_its_default_is_known():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("option", "value", "told"),
     [
-        ({"verify_limit": "yes"}, "group_migration_verify_limit is yes. Give a whole number."),
-        ({"groups": '["nc-a"'}, "group_migration_groups begins like a list in JSON, and is none. Correct its brackets"),
-        ({"idle_wait": "nan"}, "group_migration_idle_wait is nan. Give a number."),
-        ({"stop_timeout": "inf"}, "group_migration_stop_timeout is inf. Give a number."),
-        ({"verify_limit": math.inf}, "group_migration_verify_limit is inf. Give a whole number."),
-        ({"idle_wait": 10**400}, "group_migration_idle_wait is 1000000"),
-        ({"verify_limit": "1e99"}, "group_migration_verify_limit is 1e99. Give 9223372036854775807 at most."),
-        ({"idle_wait": 1e99}, "group_migration_idle_wait is 1e+99. Give 9223372036854775807 at most."),
-        ({"groups": 1.5}, "group_migration_groups is 1.5. Give a list of texts."),
-        ({"groups": None}, "group_migration_groups has no value. Give a list, such as [], or leave it out."),
-        ({"topic_map": None}, "group_migration_topic_map has no value. Give a list, such as [], or leave it out."),
-        ({"spark": None}, "group_migration_spark has no value. Give a dictionary, such as {}, or leave it out."),
-        ({"write_report": None}, "group_migration_write_report has no value. Give true or false, or leave it out."),
-        ({"idle_wait": None}, "group_migration_idle_wait has no value. Give a number, or leave it out."),
-        (
-            {"wait_for_replication": None},
-            "group_migration_wait_for_replication has no value. Give a number, or leave it out.",
-        ),
-        ({"idle_wait": "soon"}, "group_migration_idle_wait is soon. Give a number."),
-        ({"write_report": "perhaps"}, "group_migration_write_report is perhaps. Give true or false."),
-        ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary with master, "),
-        ({"source": ["onprem"]}, "group_migration_source is a list. Give one text."),
-        ({"directory": {"path": "/srv"}}, "group_migration_directory is a dictionary. Give one text."),
-        ({"phase": ["migrate"]}, "group_migration_phase is a list. Give one text."),
-        ({"groups": True}, "group_migration_groups is true. Give a list of texts."),
-        (
-            {"groups": ["a", True]},
-            "group_migration_groups, entry 2 is true, and no text. Put it in quotes if it is a name.",
-        ),
-        (
-            {"groups": '["a", "b"]'},
-            "group_migration_groups is a text, which -e NAME=VALUE makes of a list. Give it in braces: -e '{\"group_migration_",
-        ),
+        ("verify_limit", "yes", " is yes. Give a whole number."),
+        ("groups", '["nc-a"', " begins like a list in JSON, and is none. Correct its brackets"),
+        ("idle_wait", "nan", " is nan. Give a number."),
+        ("stop_timeout", "inf", " is inf. Give a number."),
+        ("verify_limit", math.inf, " is inf. Give a whole number."),
+        ("idle_wait", 10**400, " is 1000000"),
+        ("verify_limit", "1e99", " is 1e99. Give 9223372036854775807 at most."),
+        ("idle_wait", 1e99, " is 1e+99. Give 9223372036854775807 at most."),
+        ("groups", 1.5, " is 1.5. Give a list of texts."),
+        ("groups", None, " has no value. Give a list, such as [], or leave it out."),
+        ("topic_map", None, " has no value. Give a list, such as [], or leave it out."),
+        ("spark", None, " has no value. Give a dictionary, such as {}, or leave it out."),
+        ("write_report", None, " has no value. Give true or false, or leave it out."),
+        ("idle_wait", None, " has no value. Give a number, or leave it out."),
+        ("wait_for_replication", None, " has no value. Give a number, or leave it out."),
+        ("idle_wait", "soon", " is soon. Give a number."),
+        ("write_report", "perhaps", " is perhaps. Give true or false."),
+        ("spark", "local", " is no dictionary. Give a dictionary with master, "),
+        ("source", ["onprem"], " is a list. Give one text."),
+        ("directory", {"path": "/srv"}, " is a dictionary. Give one text."),
+        ("phase", ["migrate"], " is a list. Give one text."),
+        ("groups", True, " is true. Give a list of texts."),
+        ("groups", ["a", True], ", entry 2 is true, and no text. Put it in quotes if it is a name."),
         *(
-            (
-                {option: text},
-                f"group_migration_{option} is a text, which -e NAME=VALUE makes of a list. Give it in braces: {braces}{also}.",
-            )
+            (option, text, f" is a text, which -e NAME=VALUE makes of a list. Give it in braces: {braces}{also}.")
             for option, text, entries, also in (
                 ("group_patterns", "[a-z]", '["PATTERN"]', ", or put the pattern in a list"),
                 ("repartitioned", "[a-z]", '["PATTERN"]', ", or put the pattern in a list"),
@@ -591,53 +573,51 @@ def test_what_has_another_value_than_its_default_is_known():
             )
             for braces in [f"-e '{{\"group_migration_{option}\": {entries}}}'"]
         ),
-        ({"groups": [1.5]}, "group_migration_groups, entry 1 is 1.5, and no text. Put it in quotes if it is a name."),
+        ("groups", [1.5], ", entry 1 is 1.5, and no text. Put it in quotes if it is a name."),
         (
-            {"groups": [datetime.date(2026, 1, 31)]},
-            "group_migration_groups, entry 1 is 2026-01-31, and no text. Put it in quotes if it is a name.",
+            "groups",
+            [datetime.date(2026, 1, 31)],
+            ", entry 1 is 2026-01-31, and no text. Put it in quotes if it is a name.",
         ),
-        ({"groups": {"billing": True}}, "group_migration_groups is a dictionary. Give a list of texts."),
-        ({"groups": ["billing", ["fraud"]]}, "group_migration_groups, entry 2 is a list. Give one text."),
-        ({"match_on": ["key", "colour"]}, "group_migration_match_on, entry 2 is colour. The choices are key,"),
+        ("groups", {"billing": True}, " is a dictionary. Give a list of texts."),
+        ("groups", ["billing", ["fraud"]], ", entry 2 is a list. Give one text."),
+        ("match_on", ["key", "colour"], ", entry 2 is colour. The choices are key,"),
+        ("topic_map", "a:b", ", entry 1 is no dictionary. Give a dictionary with name, pattern, to (required)."),
         (
-            {"topic_map": "a:b"},
-            "group_migration_topic_map, entry 1 is no dictionary. Give a dictionary with name, pattern, to (required).",
-        ),
-        (
-            {"topic_map": {"name": "a", "to": "b"}},
-            "group_migration_topic_map is a dictionary. Give a list of dictionaries with name, pattern, to (required).",
-        ),
-        (
-            {"topic_map": [{"name": "x", "names": "a", "to": "b"}]},
-            "group_migration_topic_map, entry 1 has the key names, which does not exist. Did you mean name? There are: name,",
+            "topic_map",
+            {"name": "a", "to": "b"},
+            " is a dictionary. Give a list of dictionaries with name, pattern, to (required).",
         ),
         (
-            {"topic_map": [{"name": "a", "to": "b"}, {"name": "a", "pattern": "b", "to": "c"}]},
-            "group_migration_topic_map, entry 2 has both name and pattern. Give one of them.",
+            "topic_map",
+            [{"name": "x", "names": "a", "to": "b"}],
+            ", entry 1 has the key names, which does not exist. Did you mean name? There are: name,",
         ),
         (
-            {"group_map": [{"to": "b"}]},
-            "group_migration_group_map, entry 1 has neither name nor pattern. Give one of them.",
+            "topic_map",
+            [{"name": "a", "to": "b"}, {"name": "a", "pattern": "b", "to": "c"}],
+            ", entry 2 has both name and pattern. Give one of them.",
         ),
-        ({"group_map": [{"name": "a", "to": None}]}, "group_migration_group_map, entry 1 has no to. Give it."),
+        ("group_map", [{"to": "b"}], ", entry 1 has neither name nor pattern. Give one of them."),
+        ("group_map", [{"name": "a", "to": None}], ", entry 1 has no to. Give it."),
         (
-            {"group_map": [{"name": "a", "to": "b", "topics": [["c"]]}]},
-            "group_migration_group_map, entry 1: topics, entry 1 is a list. Give one text.",
+            "group_map",
+            [{"name": "a", "to": "b", "topics": [["c"]]}],
+            ", entry 1: topics, entry 1 is a list. Give one text.",
         ),
     ],
 )
-def test_a_value_of_a_wrong_type_is_told_in_a_line_before_the_role_begins(value, told):
-    both = {"group_migration_source": "onprem", "group_migration_destination": "cloud"}
-    variables = {**both, **{f"group_migration_{name}": its for name, its in value.items()}}
-    lines = list(of_clusters(given(**variables), BOTH, ["source", "destination"]))
-    assert len(lines) == 1 and lines[0].startswith(told) and "\n" not in lines[0] and lines[0].endswith(".")
-    assert list(of_play(given(**variables), BOTH, hosts=list(both.values()))) == lines  # the role in one's own play
+def test_a_value_of_a_wrong_type_is_told_in_a_line_before_the_role_begins(option, value, told):
+    its = given(**{SOURCE: "onprem", DESTINATION: "cloud", f"group_migration_{option}": value})
+    (line,) = of_clusters(its, BOTH, SIDES)
+    assert line.startswith(f"group_migration_{option}{told}") and "\n" not in line and line.endswith(".")
+    assert list(of_play(its, BOTH, hosts=["onprem", "cloud"])) == [line]  # the role in one's own play
 
 
 @pytest.mark.parametrize("pattern", ["[Pp]ay.*[0-9]", "[a-z][0-9]", "[Pp]ay,[Bb]ill[0-9]", "shop-[0-9]"])
 def test_a_text_of_patterns_that_begins_and_ends_with_a_class_is_no_list_in_a_text(pattern):
-    both = {"group_migration_source": "onprem", "group_migration_destination": "cloud"}
-    assert list(of_clusters(given(**both, group_migration_group_patterns=pattern), BOTH, SIDES)) == []
+    its = given(**{SOURCE: "onprem", DESTINATION: "cloud"}, group_migration_group_patterns=pattern)
+    assert list(of_clusters(its, BOTH, SIDES)) == []
 
 
 def test_wrong_values_of_all_kinds_are_told_together_with_misspelt_variables_and_clusters():
