@@ -115,15 +115,6 @@ def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, contro
     assert len(controller.history()) == kept
 
 
-def test_a_run_that_changes_nothing_keeps_a_receipt_that_none_has_kept_and_nothing_else(end, controller, home):
-    for _again in range(2):
-        done(end(plan={"changed": False}, commit={}))
-        assert len(controller.history()) == 1
-    (home / "receipt.json").write_text("that of a run that was killed")
-    done(end(plan={"changed": False}, commit={}))
-    assert len(controller.history()) == 2
-
-
 def test_an_end_that_fails_is_told_also_where_the_run_names_its_report_later(end):
     later = {"name": "Later", "ansible.builtin.set_fact": {"__common_names_report": True}}
     output = done(end(plan={"changed": True}, keep_history=-1, first=[later])).output
@@ -137,15 +128,6 @@ def test_the_report_of_a_plan_tells_what_a_commit_would_refuse(end, home):
     then = [{"name": "Look", "ansible.builtin.set_fact": {"__common_refusal": refusal}}]
     done(end(plan={"changed": True, "digest": "4b8"}, phase="plan", report=True, then=then))
     assert "what a commit would refuse: offset 46 is before 99" in (home / "report.md").read_text()
-
-
-def test_the_report_of_another_run_is_not_kept(end, controller, home):
-    (home / "report.md").write_text("another run's")
-    output = done(end(plan={"changed": True}, report=True, selection={"group": ["billing"]})).output
-    assert "No report was written: " in output
-    assert (home / "report.md").read_text() == "another run's"
-    done(end(plan={"changed": True}, report=True))
-    assert [(folder / "report.md").exists() for folder in controller.history()] == [False, True]
 
 
 def test_a_run_begins_when_it_begins_and_not_with_rounds_of_an_earlier_play(end, controller, home):

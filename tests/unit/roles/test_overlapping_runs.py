@@ -1,13 +1,12 @@
 """Two runs never overlap: a run whose directory another one holds fails, or leaves, and writes nothing there."""
 
-import socket
 import subprocess
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
 from tests.support.playbooks import done, failed
+from tests.support.processes import lease_of
 
 POLICY = {"source_alias": "onprem", "target_alias": "cloud"}
 
@@ -18,9 +17,7 @@ def other(controller):
     process = subprocess.Popen(["sleep", "600"])
     home = controller.directory / "kafka-syncs/onprem-to-cloud"
     home.mkdir(parents=True)
-    its = processes.start_ticks(process.pid), processes.started(process.pid)
-    held = lease.Lease(socket.gethostname(), processes.process_namespace(), process.pid, *its)
-    (home / "lease.json").write_text(lease.to_json(held))
+    (home / "lease.json").write_text(lease.to_json(lease_of(process.pid)))
     yield process
     process.kill()
     process.wait()

@@ -4,16 +4,11 @@ import dataclasses
 import json
 import os
 import re
-import socket
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.look_at_status import (
     MigrationStatus,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
-    process_namespace,
-    start_ticks,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
@@ -31,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import status_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness
+from tests.support.processes import lease_of
 
 CLUSTERS = {
     "source": {"bootstrap_servers": ["127.0.0.1:1"]},
@@ -297,7 +293,7 @@ def test_a_run_that_was_killed_is_told(status, tmp_path, home):
     (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
     (tmp_path / home).mkdir(exist_ok=True)
     held = tmp_path / home / lease.FILE
-    ours = lease.Lease(socket.gethostname(), process_namespace(), os.getpid(), start_ticks(os.getpid()), None)
+    ours = lease_of(os.getpid())
     held.write_text(lease.to_json(ours))
     (note,) = status()["warnings"]
     assert "A run works in" in note and "may change this status" in note
@@ -328,6 +324,5 @@ def test_a_run_that_was_killed_is_told(status, tmp_path, home):
     ],
 )
 def test_a_run_that_has_made_no_plan_yet_is_told(status, tmp_path, change, told):
-    ours = lease.Lease(socket.gethostname(), process_namespace(), os.getpid(), start_ticks(os.getpid()), None)
-    (tmp_path / lease.FILE).write_text(lease.to_json(dataclasses.replace(ours, **change)))
+    (tmp_path / lease.FILE).write_text(lease.to_json(dataclasses.replace(lease_of(os.getpid()), **change)))
     assert re.search(told, status()["msg"]) and status.asked == []

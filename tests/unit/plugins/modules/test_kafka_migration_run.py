@@ -1,5 +1,6 @@
 """A run holds its directory from its first task to its last; another one is refused, or leaves, until the first has ended."""
 
+import dataclasses
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness, kafka_migration_run
+from tests.support.processes import lease_of
 
 ROOT = Path(__file__).parents[4]
 SCHEMA = json.loads((ROOT / "docs/schemas/lease.schema.json").read_text())
@@ -29,13 +31,7 @@ Call = Callable[..., dict[str, Any]]
 
 def holder(process: int) -> dict[str, Any]:
     """What the action plugin says of a process of ansible-playbook."""
-    return {
-        "host": socket.gethostname(),
-        "namespace": processes.process_namespace(),
-        "process": process,
-        "ticks": processes.start_ticks(process),
-        "started": processes.started(process),
-    }
+    return {name: its for name, its in dataclasses.asdict(lease_of(process)).items() if name != "phase"}
 
 
 @pytest.fixture

@@ -4,14 +4,9 @@ import dataclasses
 import errno
 import os
 import shutil
-import socket
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
-    process_namespace,
-    start_ticks,
-)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, plan, run_record, status
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt as receipt_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
@@ -30,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.migratio
     read_return,
     to_undo,
 )
+from tests.support.processes import lease_of
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -404,8 +400,7 @@ def test_a_round_that_has_not_ended_neither_cuts_over_nor_returns_what_it_has_wr
     written_in(tmp_path, "billing")
     run_in(home, "sync", 1000, "billing", "shop")
     written_in(home, "billing", time=1900)
-    ticks = 1 if is_stopped else start_ticks(os.getpid())
-    held = lease.Lease(socket.gethostname(), process_namespace(), os.getpid(), ticks, 1.0, "sync")
+    held = dataclasses.replace(lease_of(os.getpid()), phase="sync", **({"ticks": 1} if is_stopped else {}))
     (home / "lease.json").write_text(lease.to_json(held))
     # The plan is that of a run that has ended: this one has not planned yet.
     assert known_of(tmp_path)["billing"] == (False, returns)
