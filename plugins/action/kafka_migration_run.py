@@ -33,9 +33,10 @@ class ActionModule(OptionNamesActionModule):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
         """Name that process to the module, which may run on another machine, and give it what it reads of the results."""
+        variables = task_vars or {}
         of_collection = self._is_of_the_collection()
         if of_collection:
-            _refuse_keyword(dry=bool(self._task.check_mode), called=bool((task_vars or {}).get("ansible_check_mode")))
+            _refuse_keyword(dry=bool(self._task.check_mode), called=bool(variables.get("ansible_check_mode")))
         process = os.getppid()
         holder = {
             "host": socket.gethostname(),
@@ -47,12 +48,12 @@ class ActionModule(OptionNamesActionModule):
         more["collection"] = _version()
         given = self._task.args.get("results")
         if isinstance(given, dict):
-            more["results"] = results_of(given, task_vars or {})
+            more["results"] = results_of(given, variables)
         result = super().run(tmp, task_vars, holder=holder, **more)
-        before = (task_vars or {}).get("streamshift_kafka_run")
+        before = variables.get("streamshift_kafka_run")
         has_ended = of_collection and self._task.args.get("state") == "ended"
         # Rounds have told what each has done before they are closed.
-        closes = has_ended and self._templar.template((task_vars or {}).get("__common_closes", False))
+        closes = has_ended and self._templar.template(variables.get("__common_closes", False))
         if has_ended and isinstance(before, dict) and (closes or not result.get("has_news")):
             result |= {name: before[name] for name in _NEWS if name in before}
         elif has_ended and isinstance(before, dict):

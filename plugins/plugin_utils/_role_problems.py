@@ -37,9 +37,10 @@ def of_role(
     yield from of_play(given, inventory, hosts=hosts, places={f"{given.name}_directory": [given.get("directory")]})
     yield from nameless(given)
     yield from endless(given)
-    yield from missing_files(given, metrics, plan, looked)
+    stats = {result["__common_path"]: result["stat"] for result in looked}
+    yield from missing_files(given, metrics, plan, stats)
     yield from idle_digest(given)
-    yield from unreviewed(given, plan, looked)
+    yield from unreviewed(given, plan, stats)
     yield from everything_and_a_part(given)
     yield from replaced_backup(given)
     if given.name in _OF:
@@ -80,9 +81,8 @@ def _is_at_once(given: Given) -> bool:
     return given.name == "group_migration" and given.get("phase") in ("migrate", "return")
 
 
-def missing_files(given: Given, metrics: str, plan: str, looked: t.Iterable[Looked]) -> Lines:
-    """A place for metrics where no file can be written, or a plan that is not there."""
-    stats = {result["__common_path"]: result["stat"] for result in looked}
+def missing_files(given: Given, metrics: str, plan: str, stats: t.Mapping[str, Looked]) -> Lines:
+    """A place for metrics where no file can be written, or a plan that is not there. stats: what stat has found, by path."""
     folder = stats.get(posixpath.dirname(metrics), {})
     if metrics and not (folder.get("isdir") and folder.get("writeable") and re.match(r"/.*[.]prom$", metrics)):
         yield (
@@ -110,10 +110,10 @@ def idle_digest(given: Given) -> Lines:
         )
 
 
-def unreviewed(given: Given, plan: str, looked: t.Iterable[Looked]) -> Lines:
+def unreviewed(given: Given, plan: str, stats: t.Mapping[str, Looked]) -> Lines:
     """A plan that has another digest than the one that was reviewed."""
     wanted, name = given.get("plan_digest"), f"{given.name}_plan_digest"
-    digest = next((result["stat"].get("checksum") for result in looked if result["__common_path"] == plan), None)
+    digest = stats.get(plan, {}).get("checksum")
     if plan and digest and is_digest(str(wanted)) and digest != str(wanted).strip().lower():
         yield (
             f"The plan file {plan} is not the one that was reviewed, because its SHA-256 digest is {digest}, and {name} is "

@@ -17,14 +17,11 @@ MOST_DETAILS = 20_000  # details are the longest part of a row, and plan.json ha
 LONGEST_DETAIL = 400  # characters
 
 
-class _Texts:
-    """Every text once, by its number in the order of their first use."""
+_Texts = dict[str, int]  # every text once, with its number in the order of their first use
 
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
 
-    def number(self, text: str) -> int:
-        return self.numbers.setdefault(visible(text), len(self.numbers))
+def _number(text: str, texts: _Texts) -> int:
+    return texts.setdefault(visible(text), len(texts))
 
 
 def page_data(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> dict[str, t.Any]:
@@ -38,7 +35,7 @@ def page_data(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> dict[str, t.
     If a cluster was asked for its logs, a row goes on: lag, offsets of the source's log before the source offset, offsets of
     the destination's log before the offset and from it on. They are shorter than where a log starts and ends.
     """
-    texts = _Texts()
+    texts: _Texts = {}
     detailed = _detailed(rows)
     with_logs = logs.source is not None or logs.destination is not None
     made = [
@@ -46,7 +43,7 @@ def page_data(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> dict[str, t.
         for number, row in enumerate(rows)
     ]
     groups = [_group(group, texts) for group in group_figures(rows, logs)]
-    return {"groups": groups, "rows": made, "texts": list(texts.numbers), "lags": logs.source is not None}
+    return {"groups": groups, "rows": made, "texts": list(texts), "lags": logs.source is not None}
 
 
 def _detailed(rows: t.Sequence[GroupPartition]) -> set[int]:
@@ -63,11 +60,11 @@ def _row(row: GroupPartition, texts: _Texts, *, detailed: bool) -> list[t.Any]:
     detail = shortened(row.detail, LONGEST_DETAIL) if detailed else "see plan.json" if row.detail else ""
     evidence = row.evidence
     return [
-        texts.number(row.group),
-        texts.number(row.partition.topic),
+        _number(row.group, texts),
+        _number(row.partition.topic, texts),
         row.partition.partition,
-        texts.number(at.group),
-        texts.number(at.partition.topic),
+        _number(at.group, texts),
+        _number(at.partition.topic, texts),
         -len(row.source) if several else at.partition.partition,
         None if several else at.offset,
         row.before,
@@ -79,10 +76,10 @@ def _row(row: GroupPartition, texts: _Texts, *, detailed: bool) -> list[t.Any]:
         None if row.verified is None else int(row.verified),
         row.unconsumed,
         int(row.all),
-        texts.number(row.reason) if row.reason else None,
-        texts.number(detail) if detail else None,
+        _number(row.reason, texts) if row.reason else None,
+        _number(detail, texts) if detail else None,
         [*_offsets(evidence.before), *_offsets(evidence.after)] if evidence.before or evidence.after else None,
-        texts.number(evidence.certificate.value) if evidence.certificate else None,
+        _number(evidence.certificate.value, texts) if evidence.certificate else None,
     ]
 
 
@@ -99,4 +96,4 @@ def _offsets(copied: Copied | None) -> list[int | None]:
 def _group(group: GroupFigures, texts: _Texts) -> list[t.Any]:
     counts = [group.verdicts[verdict] for verdict in VERDICTS]
     repeats = None if group.repeats.unknown else group.repeats.records
-    return [texts.number(group.group), group.partitions, counts, repeats, group.committed, group.lag]
+    return [_number(group.group, texts), group.partitions, counts, repeats, group.committed, group.lag]
