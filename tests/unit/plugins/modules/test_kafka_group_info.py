@@ -18,16 +18,17 @@ BILLING = GroupOverview(
 
 @pytest.fixture
 def look(run_module, monkeypatch):
-    """``look(**options)`` looks at a cluster with one group; look.asked is the selection."""
+    """``look(**options)`` looks at a cluster with one group; look.asked is the selection, look.listed what is found."""
 
     def run(check=False, **options):
         def use_case(_connection, selection):
             run.asked = selection
-            return GroupOverviews([BILLING], ("old",), listed=("billing", "old"))
+            return run.listed
 
         monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", use_case)
         return run_module(kafka_group_info, check=check, cluster=SOURCE, **options)
 
+    run.listed = GroupOverviews([BILLING], ("old",), listed=("billing", "old"))
     return run
 
 
@@ -39,18 +40,16 @@ def test_nothing_changes_and_all_groups_are_asked_for(look, check):
     assert result["summary"][-1].startswith("Left out by exclude_group_patterns: old.")
 
 
-def test_patterns_that_match_nothing_are_warned_of(run_module, monkeypatch):
-    listed = GroupOverviews([BILLING], unused=[Note(NoteKind.RULE_UNUSED, "odd")])
-    monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", lambda *_given: listed)
-    result = run_module(kafka_group_info, cluster=SOURCE, group_patterns=["billing", "odd"])
+def test_patterns_that_match_nothing_are_warned_of(look):
+    look.listed = GroupOverviews([BILLING], unused=[Note(NoteKind.RULE_UNUSED, "odd")])
+    result = look(group_patterns=["billing", "odd"])
     assert (result["note_kinds"], result["notes"]) == (["rule_unused"], ["odd"])
 
 
-def test_patterns_of_waves_that_match_nothing_are_warned_of(run_module, monkeypatch):
-    listed = GroupOverviews([BILLING], listed={"billing": None, "web": None})
-    monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", lambda *_given: listed)
+def test_patterns_of_waves_that_match_nothing_are_warned_of(look):
+    look.listed = GroupOverviews([BILLING], listed={"billing": None, "web": None})
     waves = [{"name": "first", "group_patterns": ["billing", "wep"]}, {"name": "second", "group_patterns": ["web"]}]
-    result = run_module(kafka_group_info, cluster=SOURCE, groups=["billing"], waves=waves)
+    result = look(groups=["billing"], waves=waves)
     assert result["note_kinds"] == ["rule_unused"]
     assert result["notes"][0].startswith("wave first: No group") and "is matched by wep." in result["notes"][0]
 

@@ -48,14 +48,15 @@ def test_partitions_that_a_plan_blocks_for_one_reason_are_a_line_for_people():
 
 @pytest.fixture
 def commit(run_module, monkeypatch, tmp_path):
-    """``commit(**options)`` commits a plan with one entry; commit.asked is what the use case was given."""
+    """``commit(**options)`` commits a plan with one entry; commit.asked is what the use case was given.
+
+    commit.does: what it does in place of saving a receipt once; it gets what saves one.
+    """
 
     def done(*given, **more):
-        commit.more = more
-        commit.asked = given
-        save = next((each for each in given if callable(each)), None)
-        for document in commit.saves if save is not None else ():
-            save(document)
+        commit.asked, commit.more = given, more
+        for save in filter(callable, given):
+            commit.does(save)
         return OUTCOME
 
     def commit(check=False, diff=False, **options):
@@ -65,8 +66,7 @@ def commit(run_module, monkeypatch, tmp_path):
         given = {"cluster": DESTINATION, "plan": planned, "receipt": str(tmp_path / "r.json"), **options}
         return run_module(kafka_offset_commit, check=check, diff=diff, **given)
 
-    commit.absent = None
-    commit.saves = (written(3),)
+    commit.absent, commit.does = None, lambda save: save(written(3))
     return commit
 
 
@@ -195,25 +195,17 @@ def test_the_rollback_of_a_rename_knows_which_old_groups_can_be_restored(commit,
 
 
 @pytest.mark.parametrize("state", ["committed", "rolled_back"])
-def test_a_receipt_that_has_grown_is_saved_after_the_writes_and_rolled_back(
-    commit, monkeypatch, run_module, tmp_path, state
-):
-    commit(check=True)
+def test_a_receipt_that_has_grown_is_saved_after_the_writes_and_rolled_back(commit, monkeypatch, tmp_path, state):
     one, two = (dataclasses.replace(written(1), entries=tuple(lines)) for lines in _grown())
     texts = []
 
-    def writes(*given, **_more):
-        save = next(filter(callable, given))
+    def writes(save):
         for done in (one, two, one):
             save(done)
             texts.append((tmp_path / "r.json").read_text())
-        return OUTCOME
 
-    for use_case in ("commit", "roll_back"):
-        monkeypatch.setattr(kafka_offset_commit.use_case, use_case, writes)
+    commit.does = writes
     small, large = receipt.to_json(one), receipt.to_json(two)
-    given = {"cluster": DESTINATION, "state": state, "groups": ["billing"] * (state == "rolled_back")}
-    given |= {"plan": str(tmp_path / "p.json"), "receipt": str(tmp_path / "r.json")}
     for limit, there, is_saved in (
         (len(small), written(1), True),
         (len(small) - 1, written(1), False),
@@ -222,7 +214,7 @@ def test_a_receipt_that_has_grown_is_saved_after_the_writes_and_rolled_back(
         monkeypatch.setattr(kafka_offset_commit.files, "MOST_WRITTEN", limit)
         saved(tmp_path / "r.json", receipt.to_json(there))
         texts.clear()
-        result = run_module(kafka_offset_commit, **given)
+        result = commit(state=state, groups=["billing"] * (state == "rolled_back"))
         assert texts == ([small, large, small] if is_saved else [])
         assert (
             result.get("failed", False) is not is_saved and ("was not written" in result.get("msg", "")) is not is_saved
@@ -243,37 +235,29 @@ def test_only_new_entries_of_a_receipt_are_read_before_they_are_written(commit, 
     texts = []
     from_json = receipt.from_json
     monkeypatch.setattr(receipt, "from_json", lambda text, path: texts.append(text) or from_json(text, path))
-    commit.saves = begun, done
+    commit.does = lambda save: [save(begun), save(done)]
     commit(state=state, everything=state == "rolled_back")
     assert texts == [receipt.to_json(done)] + [receipt.to_json(begun)] * read  # the first one is what is there
 
 
 @pytest.mark.parametrize("begun", [False, True, "full disk"])
 @pytest.mark.parametrize("state", ["committed", "rolled_back"])
-def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_module, tmp_path, state, begun):
-    commit(check=True)
-
-    def busy(*given, **_more):
+def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, tmp_path, state, begun):
+    def busy(save):
         if begun:
-            next(filter(callable, given))(written(3))
+            save(written(3))
         raise GroupBusy("the group has members", cluster="destination", group="billing", remedy="stop them")
-
-    for use_case in ("commit", "roll_back"):
-        monkeypatch.setattr(kafka_offset_commit.use_case, use_case, busy)
 
     def full(path, *_given, **_options):
         raise InvalidFile(f"{path} cannot be written: billing", why="no space left on device", remedy="free space")
 
-    its_receipt = tmp_path / "r.json"
+    commit.does, its_receipt = busy, tmp_path / "r.json"
     before = receipt.to_json(written(1))
     saved(its_receipt, before)
     if begun == "full disk":
         for write in ("write", "write_document"):
             monkeypatch.setattr(kafka_offset_commit.files, write, full)
-    files = {"plan": str(tmp_path / "p.json"), "receipt": str(its_receipt)}
-    result = run_module(
-        kafka_offset_commit, cluster=DESTINATION, state=state, groups=["billing"] * (state == "rolled_back"), **files
-    )
+    result = commit(state=state, groups=["billing"] * (state == "rolled_back"))
     assert result["failed"] and "billing" in result["msg"]
     assert result.get("written") == (None if begun is True else 0)
     assert result.get("changed", False) is (begun is True)

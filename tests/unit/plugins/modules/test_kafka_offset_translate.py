@@ -17,15 +17,20 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import e
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
 from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
+BLOCKED = dataclasses.replace(entry().blocked(Reason.TOPIC_MISSING, "no topic"), evidence=Evidence())
+
 
 @pytest.fixture
 def translate(run_module, monkeypatch, tmp_path):
-    """``translate(offset=5, **options)`` plans billing's offset; translate.asked is what the use case was given."""
+    """``translate(offset=5, **options)`` plans billing's offset; translate.asked is what the use case was given.
+
+    translate.entry, notes: what the use case makes in its place, and says.
+    """
 
     def run(offset=5, check=False, diff=False, **options):
         def use_case(taken, source, destination, mapping, wanted, previous, receipt, _say):
             run.asked = taken, source, destination, mapping, wanted, previous, receipt
-            made = dataclasses.replace(entry(offset), absent=run.absent, detail=str(run.absent or ""))
+            made = run.entry or dataclasses.replace(entry(offset), absent=run.absent, detail=str(run.absent or ""))
             return Translation(plan_of(made), 0, 12, notes=run.notes)
 
         monkeypatch.setattr(plan_making.use_case, "translate", use_case)
@@ -34,7 +39,7 @@ def translate(run_module, monkeypatch, tmp_path):
         given = {name: value for name, value in {**given, **options}.items() if value is not None}
         return run_module(kafka_offset_translate, check=check, diff=diff, **given)
 
-    run.absent, run.notes = None, []
+    run.absent, run.entry, run.notes = None, None, []
     return run
 
 
@@ -87,22 +92,11 @@ def test_a_plan_that_is_there_and_damaged_is_not_replaced(translate, tmp_path):
     assert result["failed"] and path in result["msg"] and (tmp_path / "p.json").read_text() == "{"
 
 
-def test_what_a_cluster_tells_is_shown_as_escapes_and_stays_exact_in_entries(run_module, monkeypatch, tmp_path):
+def test_what_a_cluster_tells_is_shown_as_escapes_and_stays_exact_in_entries(translate, tmp_path):
     name = "billing\x1b[2K\rTotal: 1 exact\n\u202e"
-    blocked = dataclasses.replace(
-        entry(),
-        group=name,
-        offset=None,
-        verdict=Verdict.BLOCKED,
-        reason=Reason.TOPIC_MISSING,
-        detail=name,
-        evidence=Evidence(),
-    )
-    told = Translation(plan_of(blocked), notes=(Note(NoteKind.UNCOMMITTED, name),))
-    monkeypatch.setattr(plan_making.use_case, "translate", lambda *_args: told)
-    taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
-    given = {"source": SOURCE, "destination": DESTINATION, "snapshot": taken, "plan": str(tmp_path / "p.json")}
-    result = run_module(kafka_offset_translate, diff=True, **given)
+    translate.entry = dataclasses.replace(BLOCKED, group=name, detail=name)
+    translate.notes = [Note(NoteKind.UNCOMMITTED, name)]
+    result = translate(diff=True)
     for line in (*result["summary"], *result["notes"], *result["not_exact"], *result["diff"]["after"].split("\n")):
         assert line == line.strip("\r") and not {"\x1b", "\r", "\n", "\u202e"} & set(line)
     assert result["entries"][0]["group"] == name
@@ -118,21 +112,12 @@ def test_options_reach_the_use_case(translate):
     assert not translate.asked[4].policy.with_timestamp
 
 
-def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(run_module, monkeypatch, tmp_path):
+def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(translate, tmp_path):
     path = saved(tmp_path / "offsets.csv", "reporting,orders,0,7\nbilling,orders,0,5\n")
-    missing = dataclasses.replace(
-        entry(),
-        offset=None,
-        verdict=Verdict.BLOCKED,
-        reason=Reason.TOPIC_MISSING,
-        detail="no topic",
-        evidence=Evidence(),
-    )
-    monkeypatch.setattr(plan_making.use_case, "translate", lambda *_args: Translation(plan_of(missing)))
-    given = {"source": SOURCE, "destination": DESTINATION, "snapshot": path, "plan": str(tmp_path / "p.json")}
-    (found,) = run_module(kafka_offset_translate, **given)["entries"]
+    translate.entry = BLOCKED
+    (found,) = translate(snapshot=path)["entries"]
     assert found["detail"] == f"no topic (line 2 of {path})"
-    assert not run_module(kafka_offset_translate, **given)["changed"]
+    assert not translate(snapshot=path)["changed"]
 
 
 @pytest.mark.parametrize("form", ["auto", "csv"])
