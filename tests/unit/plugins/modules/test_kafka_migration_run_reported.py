@@ -91,28 +91,22 @@ def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(r
 PLANNED = hashlib.sha256(texts_of(ENTRIES[:2])["plan.json"].encode()).hexdigest()
 
 
+MOVED = {
+    "commit": {"written": 2, "may_start": ["billing"]},
+    "readiness": {"not_ready": ["billing"], "not_started": ["billing"]},
+}
+IN_USE = {"commit": {"written": 0, "active_groups": ["billing", "fraud"]}}
+KEPT = {"commit": {"written": 0, "kept_groups": ["billing"], "left_out": ["billing orders-0: kept"]}}
+REFUSED = {"refusal": "offset 46 is before 99."}
+
+
 @pytest.mark.parametrize(
     ("phase", "committed", "results", "options", "left_out"),
     [
-        (
-            "cut_over",
-            True,
-            {
-                "commit": {"written": 2, "may_start": ["billing"]},
-                "readiness": {"not_ready": ["billing"], "not_started": ["billing"]},
-            },
-            {},
-            1,
-        ),
-        ("migrate", False, {"commit": {"written": 0, "active_groups": ["billing", "fraud"]}}, {}, 2),
-        (
-            "migrate",
-            False,
-            {"commit": {"written": 0, "kept_groups": ["billing"], "left_out": ["billing orders-0: kept"]}},
-            {},
-            1,
-        ),
-        ("plan", False, {"plan": {"changed": True, "digest": PLANNED}}, {"refusal": "offset 46 is before 99."}, 0),
+        ("cut_over", True, MOVED, {}, 1),
+        ("migrate", False, IN_USE, {}, 2),
+        ("migrate", False, KEPT, {}, 1),
+        ("plan", False, {"plan": {"changed": True, "digest": PLANNED}}, REFUSED, 0),
     ],
 )
 def test_a_report_that_is_made_afterwards_is_no_more_confident_than_that_of_the_run(

@@ -184,8 +184,20 @@ def written_in(folder, *groups, time=900, rolled_back=(), at=AT_40):
     (folder / "receipt.json").write_text(receipt_file.to_json(Receipt("D", tuple(lines))))
 
 
+def groups_in(folder):
+    return {its.group: its for its in groups_of(read_directory(str(folder)))}
+
+
 def known_of(folder):
-    return {its.group: (its.is_synced, its.is_returned) for its in groups_of(read_directory(str(folder)))}
+    return {group: (its.is_synced, its.is_returned) for group, its in groups_in(folder).items()}
+
+
+def unconfirmed_in(folder):
+    return read_directory(str(folder)).runs.unconfirmed
+
+
+def migrated_in(folder):
+    return {line.group for line in read_migrated(str(folder / "receipt.json")).entries}
 
 
 @pytest.mark.parametrize("with_rounds", [True, False])
@@ -239,16 +251,13 @@ def test_a_rollback_undoes_what_it_has_rolled_back_and_leaves_the_rest_known(tmp
     written_in(tmp_path, "billing", rolled_back=["shop"])
     run_in(tmp_path, "rollback", 3000, failure=failure)
     assert known_of(tmp_path)["billing"] == (False, False), "migrated again after the return"
-    known = read_directory(str(tmp_path)).runs.carried_out
-    assert set(known) == {"billing"}
+    assert set(read_directory(str(tmp_path)).runs.carried_out) == {"billing"}
     # One that is migrated once more, without a write, stays so when another one is rolled back.
     run_in(tmp_path, "migrate", 4000, "shop")
     written_in(tmp_path, rolled_back=["billing", "shop"])
     run_in(tmp_path, "rollback", 5000)
-    assert {its.group: its.is_rolled_back for its in groups_of(read_directory(str(tmp_path)))} == {
-        "billing": True,
-        "shop": False,
-    }
+    its = groups_in(tmp_path)
+    assert its["billing"].is_rolled_back and not its["shop"].is_rolled_back
 
 
 @pytest.mark.parametrize(
@@ -270,12 +279,12 @@ def test_a_group_that_a_run_has_failed_to_read_back_waits_for_another_run(tmp_pa
         written_in(tmp_path, "billing", rolled_back=["audit"])
     if after:
         run_in(tmp_path, after[0], 2000, *after[1:])
-    known = read_directory(str(tmp_path)).runs
-    assert known.unconfirmed == ({"billing"} if is_unconfirmed else set())
-    assert {its.group for its in groups_of(read_directory(str(tmp_path))) if its.is_unconfirmed} == known.unconfirmed
+    waiting = {"billing"} if is_unconfirmed else set()
+    assert unconfirmed_in(tmp_path) == waiting
+    assert {group for group, its in groups_in(tmp_path).items() if its.is_unconfirmed} == waiting
     # Another failure has committed nothing that nobody has read back.
     run_in(tmp_path, "migrate", 3000, "ledger", failure="commit")
-    assert "ledger" not in read_directory(str(tmp_path)).runs.unconfirmed
+    assert "ledger" not in unconfirmed_in(tmp_path)
 
 
 @pytest.mark.parametrize("failure", [None, "start"])
@@ -283,21 +292,21 @@ def test_what_a_run_has_read_back_is_not_in_doubt_because_of_another_group_of_a_
     written_in(tmp_path, "billing", "shop")
     run_in(tmp_path, "cut_over", 500, "billing", found=None, failure=failure)
     run_in(tmp_path, "migrate", 1000, "billing", "shop", failure="read back")
-    assert read_directory(str(tmp_path)).runs.unconfirmed == {"shop"}
+    assert unconfirmed_in(tmp_path) == {"shop"}
     # Nor is anything because of a run that had nothing to write.
     run_in(tmp_path, "migrate", 2000, "shop")
     run_in(tmp_path, "migrate", 3000, "billing", "shop", failure="read back", has_written=False)
     shutil.rmtree(tmp_path / "history/1970-01-01T003320Z-migrate")
-    assert read_directory(str(tmp_path)).runs.unconfirmed == {"shop"}  # since the run of 1000
+    assert unconfirmed_in(tmp_path) == {"shop"}  # since the run of 1000
     shutil.rmtree(tmp_path / "history/1970-01-01T001640Z-migrate")
-    assert read_directory(str(tmp_path)).runs.unconfirmed == set()
+    assert unconfirmed_in(tmp_path) == set()
 
 
 def test_a_run_that_reads_back_well_and_fails_later_ends_the_doubt_about_what_it_has_set(tmp_path):
     written_in(tmp_path, "billing", "shop")
     run_in(tmp_path, "migrate", 1000, "billing", "shop", found=None, failure="read back")
     run_in(tmp_path, "cut_over", 2000, "billing", found=None, failure="start")
-    assert read_directory(str(tmp_path)).runs.unconfirmed == {"shop"}
+    assert unconfirmed_in(tmp_path) == {"shop"}
 
 
 @pytest.mark.parametrize(("failure", "left"), [(None, {BLOCKED}), ("read back", set())])
@@ -305,11 +314,11 @@ def test_the_directory_knows_what_its_return_has_left_out_or_failed_to_read_back
     written_in(tmp_path, "billing")
     written_in(tmp_path / "return", "billing", time=1900)
     run_in(tmp_path / "return", "return", 2000, "billing", blocked=["billing"], failure=failure)
-    (its,) = groups_of(read_directory(str(tmp_path)))
+    its = groups_in(tmp_path)["billing"]
     assert its.is_returned and its.is_unconfirmed is (failure is not None)
     assert {partition for _group, partition in its.unreturned} == left
     run_in(tmp_path / "return", "return", 3000, "billing")
-    (its,) = groups_of(read_directory(str(tmp_path)))
+    its = groups_in(tmp_path)["billing"]
     assert its.is_returned and not its.is_unconfirmed and not its.unreturned
 
 
@@ -318,19 +327,19 @@ def test_a_rollback_ends_the_doubt_about_what_was_not_read_back(tmp_path):
     run_in(tmp_path, "migrate", 1000, "billing", failure="read back")
     written_in(tmp_path, rolled_back=["billing"])
     run_in(tmp_path, "rollback", 2000)
-    assert read_directory(str(tmp_path)).runs.unconfirmed == set()
+    assert unconfirmed_in(tmp_path) == set()
 
 
 def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_receipt(tmp_path):
     run_in(tmp_path, "migrate", 1000, "billing")
     run_in(tmp_path, "migrate", 2000, "shop")
-    its = {its.group: its for its in groups_of(read_directory(str(tmp_path)))}
+    its = groups_in(tmp_path)
     assert {group: files.written[0].written for group, files in its.items()} == {"billing": AT_40, "shop": AT_40}
     assert its["billing"].source == {("billing", ORDERS): 40}
     # A return takes it back with the others, whether any of them was written or not.
-    assert {line.group for line in read_migrated(str(tmp_path / "receipt.json")).entries} == {"billing", "shop"}
+    assert migrated_in(tmp_path) == {"billing", "shop"}
     written_in(tmp_path, "audit")
-    assert {line.group for line in read_migrated(str(tmp_path / "receipt.json")).entries} == {
+    assert migrated_in(tmp_path) == {
         "audit",
         "billing",
         "shop",
@@ -338,7 +347,7 @@ def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_r
     # One whose plan was never carried out is not.
     (tmp_path / "b").mkdir()
     run_in(tmp_path / "b", "plan", 1000, "billing")
-    assert not groups_of(read_directory(str(tmp_path / "b")))[0].written
+    assert not groups_in(tmp_path / "b")["billing"].written
     with pytest.raises(InvalidFile, match="there is no receipt file"):
         read_migrated(str(tmp_path / "b" / "receipt.json"))
 
@@ -358,23 +367,23 @@ def test_a_return_does_not_begin_without_a_history_that_may_have_more_of_its_gro
     monkeypatch.setattr(os, "listdir", listdir)
     # That of the return has nothing that was migrated, and what is damaged besides the receipt is another one's concern.
     (tmp_path / "report.json").write_text("{")
-    assert {line.group for line in read_migrated(str(tmp_path / "receipt.json")).entries} == {"audit", "billing"}
+    assert migrated_in(tmp_path) == {"audit", "billing"}
     unlistable = home
     with pytest.raises(InvalidFile, match=r"history cannot be read: .*Input/output error.* Check its permissions\."):
         read_migrated(str(tmp_path / "receipt.json"))
     # With a damaged file of the migration itself, the receipt is enough.
     unlistable = tmp_path / "return" / "history"
     (tmp_path / "status.json").write_text("{")
-    assert {line.group for line in read_migrated(str(tmp_path / "receipt.json")).entries} == {"audit"}
+    assert migrated_in(tmp_path) == {"audit"}
 
 
 def test_a_group_goes_on_from_where_its_last_migration_has_found_it(tmp_path):
     written_in(tmp_path, "billing", at=CommittedOffset(30))
     run_in(tmp_path, "migrate", 2000, "billing")
-    assert groups_of(read_directory(str(tmp_path)))[0].written[0].written == AT_40
+    assert groups_in(tmp_path)["billing"].written[0].written == AT_40
     # Where it is what was written, the time of the write counts.
     written_in(tmp_path, "billing")
-    assert groups_of(read_directory(str(tmp_path)))[0].committed_at == 900
+    assert groups_in(tmp_path)["billing"].committed_at == 900
 
 
 @pytest.mark.parametrize(
@@ -434,7 +443,7 @@ def test_a_lost_receipt_is_told_by_its_copy_in_the_history_and_no_return_rests_o
     assert lost_receipts(str(tmp_path)) == []
     (tmp_path / home / "receipt.json").unlink()
     run_in(tmp_path, "migrate", 4000, "audit")  # with nothing to write
-    its = {its.group: its for its in groups_of(read_directory(str(tmp_path)))}
+    its = groups_in(tmp_path)
     assert {group: (bool(files.written), files.is_returned) for group, files in its.items()} == {
         "audit": (True, False),
         "billing": (True, True),
