@@ -65,15 +65,10 @@ def test_partitions_come_with_their_lag_where_they_are_wanted(look):
     assert "committed" not in look()["groups"][0]
 
 
-def test_a_pattern_that_is_none_is_refused_before_anything_is_asked(look):
-    result = look(group_patterns=["("])
-    assert result["failed"] and "(" in result["msg"] and not hasattr(look, "asked")
-
-
 @pytest.mark.parametrize("value", ["inf", "nan", "-1"])
 def test_a_number_that_is_none_is_refused_with_the_others(look, tmp_path, value):
-    result = look(assessment=str(tmp_path / "a.json"), abandoned_after=value, watch_seconds=value)
-    assert result["failed"]
+    result = look(assessment=str(tmp_path / "a.json"), abandoned_after=value, watch_seconds=value, group_patterns=["("])
+    assert result["failed"] and "group_patterns holds '('" in result["msg"] and not hasattr(look, "asked")
     for option in ("abandoned_after", "watch_seconds"):
         assert f"{option} is {float(value)}" in result["msg"]
 

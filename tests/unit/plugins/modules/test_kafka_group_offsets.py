@@ -20,8 +20,8 @@ def take(run_module, monkeypatch, tmp_path):
             return TakenSnapshot(SNAPSHOT, ("old",), (), (), dict(active), {}, ())
 
         monkeypatch.setattr(kafka_group_offsets.use_case, "take", use_case)
-        options = {"groups": ["billing"], "snapshot": str(tmp_path / "s.json"), **options}
-        return run_module(kafka_group_offsets, check=check, diff=diff, cluster=SOURCE, **options)
+        options = {"cluster": SOURCE, "groups": ["billing"], "snapshot": str(tmp_path / "s.json"), **options}
+        return run_module(kafka_group_offsets, check=check, diff=diff, **options)
 
     return run
 
@@ -62,15 +62,10 @@ def test_the_user_is_warned_of_groups_in_use_and_left_out(take):
     assert result["note_kinds"] == ["excluded", "group_in_use"] and len(result["notes"]) == 2
 
 
-def test_a_negative_wait_is_refused_before_anything_is_asked(take):
-    result = take(idle_wait=-1)
-    assert result["failed"] and "idle_wait" in result["msg"] and not hasattr(take, "asked")
-
-
-def test_all_that_is_wrong_is_in_one_message_before_anything_is_asked(run_module, tmp_path):
+def test_all_that_is_wrong_is_in_one_message_before_anything_is_asked(take, tmp_path):
     login = {**SOURCE, "security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "ssl_keyfile": "key.pem"}
     options = {"groups": ["billing", ""], "topic_patterns": ["("], "idle_wait": -1, "snapshot": f"{tmp_path}/a/s.json"}
-    told = run_module(kafka_group_offsets, cluster=login, **options)["msg"]
+    told = take(cluster=login, **options)["msg"]
     for part in (
         "s.json cannot be written",
         "idle_wait is -1",
@@ -80,6 +75,7 @@ def test_all_that_is_wrong_is_in_one_message_before_anything_is_asked(run_module
         "PLAIN needs sasl_username and sasl_password",
     ):
         assert part in told
+    assert not hasattr(take, "asked")
 
 
 def test_ansible_s_own_refusals_are_told_together(run_module):

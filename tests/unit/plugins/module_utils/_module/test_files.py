@@ -248,15 +248,11 @@ def test_a_second_run_in_a_directory_is_refused_at_once_and_let_in_when_the_firs
     assert list(tmp_path.iterdir()) == []
 
 
-def test_runs_in_different_directories_do_not_meet(tmp_path, holder):
+def test_a_lock_is_that_of_one_directory_and_ends_with_its_block(tmp_path):
     (tmp_path / "other").mkdir()
-    with files.locked(str(tmp_path / "other/plan.json")):
-        pass
-
-
-def test_a_lock_ends_with_its_block(tmp_path):
+    plan, other = (str(tmp_path / name) for name in ("plan.json", "other/plan.json"))
     for _time in range(2):
-        with pytest.raises(ZeroDivisionError), files.locked(str(tmp_path / "plan.json")):
+        with pytest.raises(ZeroDivisionError), files.locked(plan), files.locked(other):
             raise ZeroDivisionError
 
 

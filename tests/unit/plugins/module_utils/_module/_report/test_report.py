@@ -208,12 +208,6 @@ def test_a_failed_run_says_why_and_what_to_do():
     assert "no broker answers" in Reader(html_page(story)).text and "no broker answers" in markdown(story)
 
 
-def test_the_report_says_who_has_started_the_run():
-    story = told(texts_of(ENTRIES), ran_by="mia <night shift>")
-    assert "mia <night shift>" in Reader(html_page(story)).text
-    assert "| Run by | `mia <night shift>` |" in markdown(story)
-
-
 STEPS = (
     Step("snapshot", 0.42),
     Step("plan", 8.0, counts={"compared": 400_000}),
