@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import socket
 import subprocess
 import typing as t
@@ -39,6 +40,17 @@ def lease_of(process: int) -> Lease:
     """What holds a directory for a process of this machine."""
     its = processes.start_ticks(process), processes.started(process)
     return Lease(socket.gethostname(), processes.process_namespace(), process, *its)
+
+
+@contextlib.contextmanager
+def room_for(size: int) -> t.Iterator[None]:
+    """No file of this process can grow beyond so many bytes meanwhile, as where a file system is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def _text(file: Path) -> str:

@@ -1,7 +1,6 @@
 """The files of an assessment are whole or not there, and a dry run makes none."""
 
 import os
-import resource
 
 import pytest
 
@@ -9,6 +8,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import as
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.assessment import Assessment
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import Risk, RiskKind
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
+from tests.support.processes import room_for
 
 FILES = ["assessment.html", "assessment.json", "assessment.md", "groups.csv", "topics.csv"]
 
@@ -17,17 +17,13 @@ FILES = ["assessment.html", "assessment.json", "assessment.md", "groups.csv", "t
 def assessed(run_module, tmp_path):
     """``assessed(number of risks, most bytes of a file, **options)`` -> the result of the module."""
 
-    def run(risks, room=resource.RLIM_INFINITY, **options):
+    def run(risks, room=1 << 40, **options):
         found = tuple(Risk(RiskKind.TOPIC_UNREAD, "0 offsets are in its logs.", None, f"t{n}") for n in range(risks))
         part = tmp_path / "part.json"
         part.write_text(assessment.to_json(Assessment({"read": "2026-11-26T15:00:00Z"}, risks=found)))
         given = {"state": "assessed", "directory": str(tmp_path / "a"), "parts": [str(part)]}
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
-        try:
+        with room_for(room):
             return run_module(kafka_migration_run, **given, **options)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     return run
 

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import re
-import resource
 import subprocess
 import tarfile
 from pathlib import Path
@@ -25,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
+from tests.support.processes import room_for
 
 ROOT = Path(__file__).parents[4]
 WRITTEN = re.findall(r"```json\n(.*?)```", (ROOT / "docs/files.md").read_text(), re.DOTALL)
@@ -257,14 +257,10 @@ def test_wrong_input_is_refused_before_anything_is_written(bundle, home, tmp_pat
 
 
 def test_a_full_disk_leaves_no_part_of_an_archive(bundle, home, tmp_path):
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
     bundle("first.tar.gz")
     detail = f'"detail": "{os.urandom(9000).hex()}"'
     (home / "plan.json").write_text((home / "plan.json").read_text().replace('"detail": ""', detail))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (9000, before[1]))
-    try:
+    with room_for(9000):
         result, _files = bundle()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert result["failed"] and "cannot be written" in result["msg"] and "File too large" in result["msg"]
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["first.tar.gz"]

@@ -1,11 +1,9 @@
 """The end of a run keeps whole folders, the last ones, touches nothing that is not its own, and releases the directory."""
 
-import contextlib
 import datetime
 import json
 import os
 import re
-import resource
 import subprocess
 import time
 from pathlib import Path
@@ -25,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import run_end
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
-from tests.support.processes import lease_of
+from tests.support.processes import lease_of, room_for
 from tests.support.reported import ENTRIES, entry, texts_of
 
 # Bytes that are no text: a run that fails because a file is damaged needs its history, too.
@@ -51,10 +49,9 @@ def keep(run_module, home):
     """Keep the files of a run in home."""
 
     def kept(phase="migrate", check=False, failed=False, **options):
-        given = {"report": False, "results": {"commit": {"failed": True, "msg": "no"}} if failed else NEWS, **options}
-        return run_module(
-            kafka_migration_run, state="ended", check=check, directory=str(home), phase=phase, holder=HOLDER, **given
-        )
+        results = {"commit": {"failed": True, "msg": "no"}} if failed else NEWS
+        given = {"directory": str(home), "phase": phase, "holder": HOLDER, "report": False, "results": results}
+        return run_module(kafka_migration_run, state="ended", check=check, **{**given, **options})
 
     return kept
 
@@ -145,10 +142,10 @@ def test_check_mode_predicts_and_changes_nothing(keep, home):
     assert {**predicted, "folder": None, "dry_run": False} == {**real, "folder": None}
 
 
-def test_a_directory_without_files_gets_no_history(run_module, tmp_path):
-    given = {"directory": str(tmp_path), "phase": "migrate", "holder": HOLDER, "report": False, "results": NEWS}
-    result = run_module(kafka_migration_run, state="ended", **given)
-    assert (result["changed"], result["folder"]) == (False, None) and list(tmp_path.iterdir()) == []
+def test_a_directory_without_files_gets_no_history(keep, tmp_path):
+    (tmp_path / "empty").mkdir()
+    result = keep(directory=str(tmp_path / "empty"))
+    assert (result["changed"], result["folder"]) == (False, None) and list((tmp_path / "empty").iterdir()) == []
 
 
 def test_the_oldest_ones_go_and_rounds_are_counted_apart(keep, home):
@@ -263,17 +260,6 @@ def test_runs_that_end_in_one_second_sort_as_they_ended(phases):
     assert all(map(history.is_folder_name, names))
 
 
-@contextlib.contextmanager
-def room_for(size):
-    """No file can grow beyond this many bytes meanwhile: what a full file system does in the middle of a folder."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 def test_of_a_directory_that_is_full_in_the_middle_no_part_stays_and_nothing_older_goes(keep, home):
     earlier(home, "2026-01-01T000000Z-migrate")
     (home / "receipt.json").write_bytes(b"x" * 100_000)
@@ -318,9 +304,8 @@ def test_a_history_that_is_none_is_refused(keep, home, tmp_path, kind):
         ({"scratch": "/home/mia"}, "scratch is /home/mia, which no run has made"),
     ],
 )
-def test_wrong_options_are_refused_before_anything_is_written(run_module, home, options, said):
-    given = {"directory": str(home), "phase": "migrate", "holder": HOLDER, "results": NEWS, **options}
-    result = run_module(kafka_migration_run, state="ended", **given)
+def test_wrong_options_are_refused_before_anything_is_written(keep, home, options, said):
+    result = keep(report=True, **options)
     assert result["failed"] and said in result["msg"] and not (home / "history").exists()
 
 
