@@ -368,7 +368,7 @@ def test_a_document_that_no_later_run_could_read_is_not_made(tmp_path, monkeypat
 def test_only_what_no_module_reads_again_is_written_without_its_reader():
     """Pages, archives, metrics, a status for others, and the forms of other tools, which check what they write themselves.
 
-    And what was read just before: a plan in which only its verification is new, a receipt in which brokers confirm the writes.
+    And what was read just before: a plan in which only its verification is new.
     """
     plugins = Path(__file__).parents[5] / "plugins"
     lines = [line.strip() for file in sorted(plugins.rglob("*.py")) for line in file.read_text().splitlines()]
@@ -377,7 +377,6 @@ def test_only_what_no_module_reads_again_is_written_without_its_reader():
         'files.write(params["metrics"], metrics.exposition(made, name), files.FOR_ALL)',
         'files.write(params["metrics"], text, files.FOR_ALL)',
         'files.write(params["status"], documents.dumps(KIND, head, result["groups"]))',
-        "files.write(path, text)",
         "files.write(path, text)",
         "files.write(path, text)  # read just now: only how entries were verified is new",
         'files.write(paths["report.html"], html_page(told))',
