@@ -62,7 +62,7 @@ NEVER_SHOWN = {
         _module.status_results._check_output
         _module.migration_directory.read_directory""",
     "it removes no old groups": """
-        _control.permissions.removal_obstacles _migration._committing.group_removal._allowing
+        _control.permissions.removal_obstacles _migration._committing.group_removal._beside_new_groups
         _migration._committing.removable.check_covered _migration._committing.removable.kept_groups
         _migration._committing.rollback._without_old""",
     "the message leaves out what the role lacks": """
