@@ -82,7 +82,7 @@ def plain_differences(topic: str, copy: str, own: SettingValues, other: SettingV
     if _is_compacted(own) != _is_compacted(other):
         side = "destination" if _is_compacted(other) else "source"
         why = f"only the {side} compacts the topic, so that records which the other cluster has are missing there. "
-        add(SettingKind.COMPACTION, "cleanup.policy", f"{why}Give both the same cleanup.policy before you migrate")
+        add(SettingKind.COMPACTION, "cleanup.policy", f"{why}{_ADAPT_POLICY}")
     if _is_stamped(own) != _is_stamped(other):
         side = "destination" if _is_stamped(other) else "source"
         why = (
@@ -96,6 +96,11 @@ def plain_differences(topic: str, copy: str, own: SettingValues, other: SettingV
         add(SettingKind.MESSAGE_SIZE, "max.message.bytes", f"{why}Raise it at the destination")
     return differences
 
+
+# Once the source's policy is another, nobody sees any more that it was compacted.
+_ADAPT_POLICY = (
+    "Give the destination the source's cleanup.policy before you migrate, and leave that of the source as it is"
+)
 
 # By what they are about: settings of the destination, with times in milliseconds since the epoch.
 _Times = dict[SettingKind, tuple[str, int]]

@@ -142,7 +142,8 @@ RISKS: dict[RiskKind, RiskEntry] = {
     ),
     RiskKind.CLEANUP_POLICY_DIFFERS: _warning(
         "Only one of the clusters compacts the topic, so that records which the other has are missing there.",
-        "Give both topics the same cleanup.policy before you migrate.",
+        "Give the topic at the destination the cleanup.policy of the source before you migrate, and leave that of the source "
+        "as it is.",
     ),
     RiskKind.SETTING_DIFFERS: _warning(
         "A setting of the topic differs, so that records are deleted, refused or stamped at the destination that the source "

@@ -116,6 +116,12 @@ def test_retention_matters_if_an_unconsumed_record_is_older(compare, committed, 
     assert [(each.kind, each.source, each.destination) for each in found] == [("retention", "-1", str(HOUR))] * count
 
 
+def test_the_policy_of_the_source_is_never_to_be_changed(compare):
+    """Nobody sees any more what it has compacted away."""
+    (difference,) = compare({"cleanup.policy": "compact"}, {})
+    assert "leave that of the source as it is" in str(difference)
+
+
 @pytest.mark.parametrize("keeps", [{"retention.ms": "-1"}, {"cleanup.policy": "compact"}])
 def test_a_destination_that_deletes_nothing_by_age_has_no_retention(compare, keeps):
     found = compare({**UNLIMITED, **keeps}, {"retention.ms": str(HOUR), **keeps}, [NOW - 9 * HOUR])
