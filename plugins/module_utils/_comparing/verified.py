@@ -132,6 +132,13 @@ class _CountedClaim(t.NamedTuple):
             deleted = deleted_before(self.starts[0], self.claim.destination[0][1], offset, unconsumed + 1)
         return Absent(self.counts.absent, offset, open_from=self.opens[place], deleted_before=deleted).cause
 
+    def _to_come_cause(self) -> str:
+        """That records that are to come may have been there, a clause; nothing where the destination shows one of them."""
+        start = self.starts[0]
+        if len(self.starts) > 1 or not start or self.counts.compared or self.claim.destination[0][1] > start:
+            return ""
+        return f", unless the destination, whose log starts at offset {start}, has had and deleted them"
+
     def notes(self) -> t.Iterator[Note]:
         """What is worth a word."""
         claim, counts, offsets = self.claim, self.counts, self.offsets
@@ -162,7 +169,7 @@ class _CountedClaim(t.NamedTuple):
             if claim.leaves:
                 yield Note(NoteKind.NEW_RECORDS, f"{staying} only at the source, and the group never gets them")
             else:
-                yield Note(NoteKind.TO_COME, f"{staying} still to be copied")
+                yield Note(NoteKind.TO_COME, f"{staying} still to be copied{self._to_come_cause()}")
         if counts.absent and self.is_compacted:
             absent = f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
             why = "compaction may have removed what is absent, because only each key's newest record counts"

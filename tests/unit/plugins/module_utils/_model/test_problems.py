@@ -136,6 +136,12 @@ def test_what_is_tolerated_is_a_note_that_names_the_option():
     assert its.absent == 3
 
 
+@pytest.mark.parametrize(("start", "compared", "said"), [(60, 0, True), (59, 0, False), (60, 1, False), (0, 0, False)])
+def test_it_is_told_that_what_is_to_come_may_have_been_deleted(start: int, compared: int, said: bool):
+    (note,) = found(NOTHING._replace(to_come=2, compared=compared), starts=(start,)).notes[-1:]
+    assert ("unless the destination, whose log starts at offset 60, has had and deleted them" in note.text) is said
+
+
 def test_what_a_return_leaves_at_the_source_is_not_still_to_be_copied():
     counts = NOTHING._replace(to_come=2)
     (note,) = found(counts).notes
