@@ -239,7 +239,8 @@ options:
       - What to do if a group's committed offset is before the start of the source's log. Unconsumed records have then
         expired at the source, and the destination may still have them.
       - V(count_back) counts back from the first record that both clusters still have. It assumes that only the
-        replication tool writes to the destination's topic. If another producer does, unconsumed records may be skipped.
+        replication tool writes to the destination's topic, and that a restart of it has copied no earlier records than
+        before. If another producer writes there, unconsumed records may be skipped.
       - In a topic of O(repartitioned), V(count_back) takes the first record that may be the copy of an expired one,
         because the source does not have it or has it less often.
       - V(start) takes the start of the destination's log. No record is skipped; consumed records that are still there
@@ -254,7 +255,8 @@ options:
     description:
       - What to do for a group at the end of a source partition from which every record has expired.
       - V(by_retention) takes the first record at the destination that is too young to have expired at the source, and
-        counts older records as consumed. It assumes that the source's present retention time has always applied.
+        counts older records as consumed. It assumes that the source's present retention time has always applied. A record
+        that is as young as the first unconsumed one at the source never counts as consumed.
       - V(start) takes the start of the destination's log. No record is skipped; all consumed records there are
         repeated.
       - V(end) takes the end of the destination's log. No record is repeated; unconsumed records that are already there

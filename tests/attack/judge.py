@@ -96,19 +96,21 @@ def _judge(truth: Truth, answer: Answer, needless: bool) -> t.Iterator[tuple[str
 def _ghosts(case: Case, offset: int) -> list[int]:
     """Unconsumed records that have expired, and stand before the offset, where counting back from what is left finds them.
 
-    So it is where all records are unlike, and the tool has copied them in their order, once, without a gap.
+    So it is where all records are unlike, and the tool has copied them in their order, without a gap. It may have begun again,
+    and been interrupted, but never before the first record that is there.
     """
     if case.options.on_expired != "count_back" or case.source_edges.compacted:
         return []
     records = [record for record in case.source if record.kind == "data"]
-    origins = [copy.origin for copy in case.destination if copy.kind == "data"]
+    copies = [(copy.origin, copy.offset) for copy in case.destination if copy.kind == "data"]
+    last_copies = dict(copies)  # in the order of the first ones
+    origins = list(last_copies)
     first = next((at for at, record in enumerate(records) if [record.offset] == origins[:1]), len(records))
     in_order = origins == [record.offset for record in records[first : first + len(origins)]]
     if not in_order or len({record.text for record in records}) < len(records):
         return []
     expired = {record.offset for record in records if case.committed <= record.offset < case.source_edges.start}
-    visible = (copy for copy in case.destination if copy.kind == "data")
-    return [copy.origin for copy in visible if copy.origin in expired and copy.offset < offset]
+    return [origin for origin, last in last_copies.items() if origin in expired and last < offset]
 
 
 def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[int, int]]) -> list[Finding]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
-from .._model.match_on import Matching
+from .._model.match_on import Key, Matching
 from .._model.records import Record
-from .log_reader import LogReader, Measure, Reader
+from .log_reader import BudgetSpent, LogReader, Measure, Reader
 
 
 class OffsetBetween(t.NamedTuple):
@@ -20,7 +20,7 @@ class OffsetBetween(t.NamedTuple):
 
 
 class Back(t.NamedTuple):
-    """How far an offset was counted back: to which offset, and how many different records, and records, are from there on."""
+    """How far an offset was counted back: to which offset, how many different lost records that is, and how many records."""
 
     offset: int
     found: int
@@ -61,9 +61,8 @@ def offset_between(
     if last is None:
         if between.any and _may_have_lost(source, committed, first.source_offset):
             lost = first.source_offset - committed
-            return OffsetBetween(
-                count_back(destination, matching, first.record.offset, first.record, lost).offset, False
-            )
+            back = count_back(reader, matching, first.record.offset, first.record, lost, whole=reader.fits)
+            return OffsetBetween(back.offset, False)
         return OffsetBetween(first.record.offset, True)
     if not between.any or not _may_have_lost(source, last.source_offset + 1, committed):
         return OffsetBetween(last.record.offset + 1, True)
@@ -72,27 +71,46 @@ def offset_between(
     return OffsetBetween(last.record.offset + 1, False)
 
 
-def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> Back:
-    """The offset of the lost-th distinct record before `begin`, of those not younger than `first`; or the log's start.
+def count_back(reader: Reader, matching: Matching, begin: int, first: Record | None, lost: int, *, whole: bool) -> Back:
+    """From where on the destination has the last `lost` records before `begin` that the source has lost; or the log's start.
 
-    `begin` itself where none is lost. Raises NotRead, BudgetSpent.
+    `begin` itself where none is lost. first: the first unconsumed record that is there; what is younger does not count. A tool
+    that begins again, and may be interrupted, copies the same records once more. So their first copies tell which ones are
+    the last, and the offset is the largest from which on each of them occurs. Times tell records apart only where `first` shows
+    that copies have kept theirs. whole: whether both logs may be read, so that no copy counts of what the source still has;
+    else no such copy is before `begin`, and earlier copies of what counts are looked for by time, no further than the budget
+    allows. Raises NotRead, BudgetSpent.
     """
     if lost <= 0:
         return Back(begin, 0, 0)
-    width, measure = lost, Measure()
+    source, destination, measure = reader.source, reader.destination, Measure()
+    latest = first.timestamp if first is not None and matching.timestamp else None
+    key = Matching(latest is not None, False).key
+    width, left = lost, set[Key]()
+    if first is None or whole:
+        if destination.length > destination.budget:
+            raise BudgetSpent
+        width = begin - destination.start
+    if whole:
+        left = {key(record) for part in source.with_aborted(source.start, source.end) for record in part}
     while True:
         low = max(destination.start, begin - width)
         measure.shrink(low - destination.start)
-        distinct, records = set(), 0
-        for record in reversed(destination.records(low, begin)):
-            if first is not None and matching.timestamp and record.timestamp > first.timestamp:
-                continue
-            distinct.add(matching.key(record))
-            records += 1
-            if len(distinct) == lost:
-                return Back(record.offset, lost, records)
+        records = destination.records(low, begin)
+        old = [record for record in records if latest is None or record.timestamp <= latest]
+        copies = {key(record): record.offset for record in old}  # in the order of the first copies, with the last ones
+        offsets = [offset for name, offset in copies.items() if name not in left]
+        if len(offsets) >= lost:
+            offset = min(offsets[-lost:])
+            counted = [record for record in old if record.offset >= offset]
+            if latest is not None and low > destination.start:  # what was counted may have earlier copies
+                earliest = destination.first_at(min(record.timestamp for record in counted))
+                if earliest is not None and begin - destination.budget <= earliest < low:
+                    width = begin - earliest
+                    continue
+            return Back(offset, lost, len(counted))
         if low <= destination.start:
-            return Back(destination.start, len(distinct), records)
+            return Back(destination.start, len(offsets), len(old))
         width = begin - low + destination.within_budget(2 * width)
 
 

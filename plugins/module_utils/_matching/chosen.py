@@ -66,7 +66,7 @@ def without_anchor(
     first_young: t.Callable[[], int | None],
     matched_by: tuple[str, ...] = (),
 ) -> Decision:
-    """The source has no consumed record left to compare with, and nothing unconsumed of it is at the destination.
+    """The source has no consumed record left to compare with, and nothing unconsumed of it is known at the destination.
 
     start, end: of the destination. retention_ms: of the source, None for ever. first_young: gives the destination offset of
     the first record that is too young to have expired at the source, None where there is none.
@@ -86,8 +86,8 @@ def without_anchor(
             young = first_young()
             offset = end if young is None else young
             detail = (
-                "the source has no record left to compare with: every record of the destination that is old enough to have "
-                "expired at the source counts as consumed"
+                "the source has no consumed record left to compare with: every record of the destination that is old enough to "
+                "have expired at the source counts as consumed"
             )
         case _:
             t.assert_never(policy)

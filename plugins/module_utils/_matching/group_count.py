@@ -23,7 +23,8 @@ class Answer(t.NamedTuple):
     well. again: whether one of them has another copy before the offset. arrived: whether the replication tool has come
     as far as the group; if not, what it still has to bring may stand before any of this. last_consumed and
     first_wanted: the offsets of the two copies that the offset was placed between; None where there is none. recopied:
-    whether copies of unconsumed records stand before the offset, which come once more after it. last_at_source and
+    whether copies of unconsumed records stand before the offset, which come once more after it. first_copied: the offset of the
+    first copy of an unconsumed record that has several; None where none has. last_at_source and
     next_at_source: the source offsets of the last consumed and of the first unconsumed record; None where the source
     has none, or where several source partitions are counted together. to_come: how many consumed records without a copy may
     still come and be repeated, too, because all that says `arrived` are copies that may be those of equal records, also of
@@ -48,6 +49,7 @@ class Answer(t.NamedTuple):
     may_be_lost: int = 0
     may_be_lost_later: int = 0
     absent: Absent | None = None
+    first_copied: int | None = None
 
     @property
     def at_most(self) -> int:
@@ -297,6 +299,7 @@ class _Group:
             may_be_lost=placed.may_be_lost[0],
             may_be_lost_later=self.may_be_lost_later or 0,
             absent=self._absent(),
+            first_copied=self._destination_offset(recopied),
         )
 
     def _last_at_source(self, at: int) -> int | None:

@@ -16,10 +16,11 @@ from .._model.record_sum import Bound, RecordSum
 from .._model.records import Record
 from .between import Back, count_back
 from .context import read_context
-from .evidence import Decision
+from .evidence import Decision, LogFacts
 from .log_reader import Reader
 
 _FEW = 4096  # records that are read for the sake of a number alone
+_AROUND = 8  # offsets around the committed one, which the near way has read, too
 _HEAD = 8  # records at the start of a log that tell it from another
 
 
@@ -28,13 +29,16 @@ class LostRecords:
     """What has expired at the source before a group has consumed it.
 
     first: the first unconsumed record that is at the destination (L), None where none is. position: its offset at the source,
-    or that of the destination's end.
+    or that of the destination's end. counted: whether both logs were read whole. first_copied: the destination offset of the
+    first copy of what the source still has, if that may be before L, and not both logs were read.
     """
 
     reader: Reader
     first: Record | None
     position: int
     matching: Matching
+    counted: bool = False
+    first_copied: int | None = None
 
     @property
     def expired(self) -> int:
@@ -51,21 +55,44 @@ class LostRecords:
         """The offset of L at the destination, or the destination's end."""
         return self.reader.destination.end if self.first is None else self.first.offset
 
+    @property
+    def has_copies(self) -> bool:
+        """Has the destination any record? Raises NotRead."""
+        destination = self.reader.destination
+        return self.first is not None or bool(destination.last_before(destination.end, _AROUND))
+
+    @property
+    def missing(self) -> int:
+        """How many offsets were before L, or the destination's end, that the group has not consumed."""
+        return self.position - self.reader.committed
+
     @functools.cached_property
     def counted_back(self) -> Back:
         """How far back at the destination as many records begin. Raises NotRead, BudgetSpent."""
-        missing = self.position - self.reader.committed
-        return count_back(self.reader.destination, self.matching, self.begin, self.first, missing)
+        begin = copies_from(self.reader) if self.first is None else self.begin
+        if self.first_copied is not None:
+            begin = min(begin, self.first_copied)
+        return count_back(self.reader, self.matching, begin, self.first, self.missing, whole=self.counted)
 
     def back(self) -> tuple[int, str]:
         """The offset from which the destination has these records, as far as it has them, and how it was found."""
         offset, found, _records = self.counted_back
+        none_known = none_equal(self.reader) if self.first is None and self.has_copies else ""
         if found:
-            return offset, f"counted back {counted(found, 'record')}, assuming that nothing else writes there"
-        return (
-            offset,
-            "the destination has none of them, and the group starts at the first record that the source still has",
-        )
+            return (
+                offset,
+                f"counted back {counted(found, 'record')}, assuming that nothing else writes there{none_known}",
+            )
+        if self.first is not None:
+            how = "the destination has none of them, and the group starts at the first record that the source still has"
+        elif self.has_copies:
+            how = (
+                "no record is before those that may be copies of what the source still has, and the group starts there"
+            )
+        else:
+            deleted = deleted_records(self.reader.destination.facts)
+            how = f"the destination has none of them, and the group starts at its end{deleted}"
+        return offset, how + none_known
 
     def with_numbers(self, decision: Decision, ends_well: bool | None) -> Decision:
         """The decision that an option has led to, with how many records are repeated and lost, as far as that is known.
@@ -73,7 +100,8 @@ class LostRecords:
         ends_well: whether nothing consumed follows L; None where that is to be looked at here. Raises NotRead.
         """
         offset = decision.offset
-        if offset is None or ("counted_back" not in vars(self) and self.position - self.reader.committed > _FEW):
+        to_read = self.reader.destination.length if self.first is None else self.missing
+        if offset is None or ("counted_back" not in vars(self) and to_read > min(_FEW, self.reader.policy.budget)):
             return decision
         repeats, lost = None, self._lost()
         if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
@@ -85,14 +113,15 @@ class LostRecords:
         """How many the destination has lost, too, or has never got. Without L, what it has may be consumed.
 
         None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies.
-        And where L has a lower offset than at the source, because what was counted back may be consumed records instead.
+        And where L has a lower offset than at the source, or records come more than once, because what was counted back may be
+        consumed records instead.
         """
         back = self.counted_back
-        if self.first is None and back.found:
+        if self.first is None and self.has_copies:
             return None
-        missing = min(self.expired, self.position - self.reader.committed)
+        missing = min(self.expired, self.missing)
         if back.found >= missing:
-            return 0 if self.begin >= self.position else None
+            return 0 if self.begin >= self.position and back.records == back.found else None
         # Markers may be among the missing ones, and consumed records among those counted back: with both, it is no bound.
         is_bound = self.each_a_record or not back.records
         return missing - back.records if back.records < missing and is_bound else None
@@ -124,6 +153,42 @@ def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "
     """The decision, with how many records are lost, and the same in words in its detail."""
     text = f"; {label}: {RecordSum(lost, bound).clause('record')}" if lost else ""
     return dataclasses.replace(decision, lost=lost, lost_bound=bound, detail=decision.detail + text)
+
+
+def copies_from(reader: Reader) -> int:
+    """Where the destination's copies of unconsumed records that the source still has can begin, if none of them is known.
+
+    The replication tool may have changed them, or it lags. Copies have the times of their records, or later ones, or none. The
+    destination's end where the source has no such record, or none can be there. Raises NotRead.
+    """
+    destination = reader.destination
+    times = [record.timestamp for record in read_context(reader.source, reader.committed, _AROUND).after]
+    if times and any(record.timestamp < 0 for record in destination.last_before(destination.end, _AROUND)):
+        return destination.start
+    begin = destination.first_at(min(times)) if times else None
+    return destination.end if begin is None else begin
+
+
+def none_equal(reader: Reader) -> str:
+    """That no record of the destination is known, a clause; nothing if the source has none to compare with. Raises NotRead."""
+    if not read_context(reader.source, reader.committed, _AROUND).after:
+        return ""
+    return (
+        "; no record of the destination equals one that the source still has: the replication tool lags or changes records, or "
+        "this is another topic"
+    )
+
+
+def deleted_records(destination: LogFacts) -> str:
+    """That the destination has deleted what it had before, a clause; nothing where it has all."""
+    start = destination.log_start
+    if not start:
+        return ""
+    begins, gone = ("is empty and starts", "there") if destination.high_watermark <= start else ("starts", "before")
+    return (
+        f"; the destination's log {begins} at offset {start}: retention or DeleteRecords has deleted what was {gone}, which "
+        "a replication tool that goes on does not copy again"
+    )
 
 
 def lost_until(reader: Reader) -> int | None:

@@ -22,6 +22,7 @@ from .between import Between
 from .certificates import CountedBefore, NothingConsumed
 from .evidence import Decision, LogFacts, Policy, Span, blocked
 from .group_count import Answer
+from .lost_records import deleted_records
 from .whole import by_count
 
 _ORDER_DIFFERS = (
@@ -55,10 +56,15 @@ class Missing(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sources:
-    """Every source partition of the topics that were merged or repartitioned, as one group stands on them."""
+    """Every source partition of the topics that were merged or repartitioned, as one group stands on them.
+
+    due_from: before which time (ms since the epoch) there is no copy of an unconsumed record, if the destination has no record
+    that the source still has, and the replication tool may have changed them; None otherwise, or if none is unconsumed.
+    """
 
     positions: tuple[Position, ...]
     missing: Missing | None = None
+    due_from: int | None = None
 
     @property
     def consumed(self) -> int:
@@ -95,7 +101,7 @@ class PartitionCount(t.NamedTuple):
     answer: what counting says of it. between: what lies between its last consumed and its first unconsumed copy; it
     matters only where the source may have lost records, see gap(). first_unknown: the offset of the first record that
     the source does not have. first_surplus: of the first copy that may be one of such a record, because there are more
-    than the source has. first_young: of the first record that cannot have expired at the source yet (see young_from);
+    than the source has. first_young: of the first record that may be unconsumed by its time (see young_from);
     it matters only where neither copy is there. unread: whether more lies between than the user's limit lets be read.
     """
 
@@ -127,11 +133,16 @@ def blocked_by_one(positions: t.Iterable[Position]) -> Decision | None:
 
 
 def young_from(sources: Sources, now: int) -> int | None:
-    """From which timestamp on no record can have expired at the source; None when records never expire there.
+    """From which timestamp on a record may be unconsumed; None when records never expire at the source.
+
+    That is if it cannot have expired there yet, or from `due_from` on.
 
     :param now: milliseconds since the epoch.
     """
-    return None if sources.retention_ms is None else max(0, now - sources.retention_ms)
+    if sources.retention_ms is None:
+        return None
+    young = max(0, now - sources.retention_ms)
+    return young if sources.due_from is None else min(young, sources.due_from)
 
 
 def untouched(sources: Sources, destination: LogFacts) -> Decision:
@@ -159,7 +170,7 @@ def _lags(sources: Sources, missing: Missing, count: PartitionCount, destination
     offset = destination.log_start if last is None else last + 1
     if sources.expired:
         offset = _before_lost_ones(offset, count)
-    deleted = rows.deleted_records(destination)
+    deleted = deleted_records(destination)
     wait = rows.WAIT + (" only if it has not copied them yet" if deleted else "")
     return blocked(
         Reason.DESTINATION_LAGS,

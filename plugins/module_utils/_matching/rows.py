@@ -20,7 +20,15 @@ from .certify import certificate, doubt_copies_of_later_ones, same_before
 from .context import Context, Known, OtherMatching, Side
 from .evidence import Decision, LogFacts, Policy, blocked
 from .log_reader import BudgetSpent, Doubt, LogReader, Reader
-from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
+from .lost_records import (
+    LostRecords,
+    copies_from,
+    deleted_records,
+    lost_before_any,
+    lost_bound,
+    none_equal,
+    with_lost,
+)
 from .search import TAIL, Cut
 
 WAIT = "wait for the replication tool (wait_for_replication)"
@@ -173,18 +181,6 @@ def lags(
     )
 
 
-def deleted_records(destination: LogFacts) -> str:
-    """That the destination has deleted what it had before, a clause; nothing where it has all."""
-    start = destination.log_start
-    if not start:
-        return ""
-    begins, gone = ("is empty and starts", "there") if destination.high_watermark <= start else ("starts", "before")
-    return (
-        f"; the destination's log {begins} at offset {start}: retention or DeleteRecords has deleted what was {gone}, which "
-        "a replication tool that goes on does not copy again"
-    )
-
-
 def hidden_records(destination: LogFacts, least: int = 1) -> str:
     """That nobody can read what an open transaction hides at the destination, a clause; nothing below so many offsets."""
     if destination.hidden < least:
@@ -225,13 +221,15 @@ def decide_expired(
     position: int,
     matching: Matching,
     ends_well: bool | None = None,
+    first_copied: int | None = None,
 ) -> Decision:
     """The source has lost records that the group has not consumed; the destination may still have them.
 
     position: the source offset of `first` (L), or of the destination's end when there is none. ends_well: whether nothing
-    consumed follows L, None where that is to be looked at here.
+    consumed follows L, None where both logs were counted, and that is to be looked at here. first_copied: see LostRecords.
     """
-    lost = LostRecords(reader, first, position, matching)
+    counted = first is not None and ends_well is None and reader.fits
+    lost = LostRecords(reader, first, position, matching, counted, None if counted else first_copied)
     decision = chosen.expired(
         reader.policy.on_expired,
         lost.expired,
@@ -264,7 +262,8 @@ def by_policy(reader: Reader, matching: Matching, position: int) -> Decision:
     is_empty, hidden = not tail(destination), hidden_records(destination.facts)
     if is_empty and not hidden:
         nothing = NothingThere(copies=0, hidden=destination.facts.hidden, consumed_left=0)
-        return Decision.exact(nothing, destination.end, detail="the destination is empty")
+        deleted = deleted_records(destination.facts) if source.end > reader.committed else ""
+        return Decision.exact(nothing, destination.end, detail=f"the destination is empty{deleted}")
     retention = source.facts.retention_ms
 
     def first_young() -> int | None:
@@ -275,12 +274,12 @@ def by_policy(reader: Reader, matching: Matching, position: int) -> Decision:
     )
     if is_empty:  # but for what is hidden, which may be copies of consumed records
         decision = dataclasses.replace(decision, detail=decision.detail + hidden)
-    may_be_compacted = source.facts.compacted and position > reader.committed
-    if policy.on_no_anchor == OnNoAnchor.BY_RETENTION and may_be_compacted and decision.offset is not None:
-        lost = position - reader.committed
-        offset = min(decision.offset, count_back(destination, matching, destination.end, None, lost).offset)
-        return dataclasses.replace(decision, offset=offset)
-    return decision
+    if policy.on_no_anchor != OnNoAnchor.BY_RETENTION or decision.offset is None or is_empty:
+        return decision
+    offset = min(decision.offset, begin := copies_from(reader))
+    if source.facts.compacted:
+        offset = min(offset, count_back(reader, matching, begin, None, position - reader.committed, whole=False).offset)
+    return dataclasses.replace(decision, offset=offset, detail=decision.detail + none_equal(reader))
 
 
 def tail(log: LogReader) -> list[Record]:

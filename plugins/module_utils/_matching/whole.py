@@ -166,7 +166,8 @@ def _from_count(reader: Reader, count: GroupCount) -> Decision:
     position = rows.position_of_end(reader, answer.next_at_source)
     if reader.committed < reader.source.start:
         first = None if after is None else _record(reader, after)
-        return rows.decide_expired(reader, first, position if after is None else after.source_offset, matching)
+        position = position if after is None else after.source_offset
+        return rows.decide_expired(reader, first, position, matching, first_copied=answer.first_copied)
     if answer.last_at_source is None and after is None:
         return rows.by_policy(reader, matching, position)
     if answer.last_at_source is not None and not answer.arrived:

@@ -29,6 +29,8 @@ from ..cluster_logs import ClusterLogs
 from ..drafts import Draft, missing_at_destination, missing_at_source
 from .strategy import StrategyInput
 
+_FIRST_UNCONSUMED = 64  # offsets that are read to see how old unconsumed records are
+
 Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]]"
 
 
@@ -174,6 +176,21 @@ def missing_records(positions: t.Sequence[Position], count: GroupCount) -> Missi
     if not lags:
         return None
     return Missing(sum(lag.records for lag in lags), positions[lags[0].source].partition, lags[0].source_offset)
+
+
+def due_from(positions: t.Sequence[Position], count: GroupCount, source: ClusterLogs) -> int | None:
+    """Sources.due_from. Reads the first unconsumed offsets of each source partition; where they show no record, it is 0."""
+    if any(answer.first_wanted is not None or answer.last_consumed is not None for answer in count.answers):
+        return None
+    times = []
+    for at in positions:
+        log, start = source.logs[at.partition], max(at.consumed_below, at.facts.log_start)
+        end = min(log.end, start + _FIRST_UNCONSUMED)
+        source.read([(at.partition, (start, end))] if start < end else [])
+        records = log.between(start, end)
+        if records or end < log.end:
+            times.append(min((record.timestamp for record in records), default=0))
+    return min(times, default=None)
 
 
 def read_around(

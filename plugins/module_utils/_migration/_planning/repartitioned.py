@@ -19,7 +19,7 @@ from ..._model.progress import part_of
 from ..._model.verdicts import Copied, Reason, Way
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from ..drafts import entry_of
-from .merged_counts import Merged, counting, found_in, lacking, merged_topics, missing_records, read_around
+from .merged_counts import Merged, counting, due_from, found_in, lacking, merged_topics, missing_records, read_around
 from .settling import ReplicationWait
 from .strategy import DraftKey, StrategyInput, TranslateOptions
 
@@ -96,7 +96,7 @@ def _by_records(merged: Merged, given: StrategyInput, waiting: ReplicationWait) 
             counts = count([tuple(at.consumed_below for at in of_group) for of_group in positions()])
             source.learn_starts(merged.sources)
             sources = [
-                Sources(of_group, missing_records(of_group, group_count))
+                Sources(of_group, missing_records(of_group, group_count), due_from(of_group, group_count, source))
                 for of_group, group_count in zip(positions(), counts, strict=True)
             ]
             starts = {at: destination.logs[at].facts.log_start for at in merged.targets}

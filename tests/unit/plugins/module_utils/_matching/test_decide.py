@@ -164,6 +164,41 @@ class TestNoRecordAtTheSource:
     def test_by_option_fail(self) -> None:
         assert decided(9, EMPTY, log("a b"), on_no_anchor="fail").reason is Reason.POLICY_FAIL
 
+
+class TestNothingIsKnown:
+    """Nothing consumed is left, the source has unconsumed records, and the destination has records that differ from all."""
+
+    copied = run(0, 30).replace("r", "x")
+
+    @pytest.mark.parametrize(
+        ("copies", "offset"),
+        [
+            pytest.param(log(copied), 10, id="the tool changes values"),
+            pytest.param(log(copied, stamped=True), 0, id="and the broker stamps"),
+            pytest.param(log("x@-1 y@-1 z@-1 " * 10), 0, id="and copies have no timestamps"),
+            pytest.param(log(run(0, 9)), 9, id="the tool lags"),
+        ],
+    )
+    def test_the_offset_is_not_after_what_may_be_a_copy(self, copies: FullLog, offset: int) -> None:
+        source = log(run(10, 30), start=10, retention_ms=1000)
+        decision = decided(10, source, copies, now=9 * EPOCH)
+        assert said(decision) == (SAFE, offset, Reason.CAUGHT_UP, None)
+        assert "; no record of the destination equals one that the source still has: " in decision.detail
+        expired = decided(5, source, copies, now=9 * EPOCH)
+        assert (expired.offset, expired.reason, expired.lost) == (max(0, offset - 5), Reason.EXPIRED, None)
+        assert "; no record of the destination equals one that the source still has: " in expired.detail
+        assert expired.repeats == copies.facts.end - (expired.offset or 0)
+
+    @pytest.mark.parametrize(("committed", "verdict"), [(10, EXACT), (5, SAFE), (0, EXACT)])
+    def test_what_the_destination_has_deleted_does_not_come_again(self, committed: int, verdict: Verdict) -> None:
+        decision = decided(committed, log(run(10, 20), start=10), log("", start=20))
+        assert (decision.verdict, decision.offset) == (verdict, 20)
+        assert "; the destination's log is empty and starts at offset 20: retention or DeleteRecords" in decision.detail
+        assert "the first record that the source still has" not in decision.detail
+
+    def test_nothing_is_said_to_be_deleted_where_nothing_is_to_come(self) -> None:
+        assert decided(20, log("", start=20), log("", start=20)).detail == "the destination is empty"
+
     def test_open_transaction(self) -> None:
         decision = decided(9, log("", start=9, high_watermark=12), log("a b"))
         assert decision.reason is Reason.OPEN_TRANSACTION
@@ -236,6 +271,34 @@ class TestExpired:
 
     def test_by_option_fail(self) -> None:
         assert decided(1, self.source, self.destination, on_expired="fail").reason is Reason.POLICY_FAIL
+
+    @pytest.mark.parametrize(
+        ("committed", "left", "start", "copied", "stamped", "offset", "repeats"),
+        [
+            pytest.param(1, "r", 2, "p q r r", False, 1, 2, id="what the source still has is no lost record"),
+            pytest.param(
+                50, run(200, 300), 200, run(0, 280, run(100, 300)), True, 50, 330, id="neither if it is stamped"
+            ),
+            pytest.param(1, "", 2, "p q p", False, 1, 2, id="all has expired, and the second pass goes on"),
+            pytest.param(1, "", 2, "p q p", True, 1, 2, id="the same, stamped"),
+            pytest.param(1, "r", 2, "p q p r", True, 1, 2, id="the second pass was interrupted for long"),
+            pytest.param(1, "r", 2, "p p q r", True, 2, 1, id="and was not"),
+            pytest.param(
+                450, run(600, 900), 600, run(0, 600, run(300, 310, run(600, 900))), False, 450, 160, id="long"
+            ),
+        ],
+    )
+    def test_the_tool_has_begun_again(
+        self, committed: int, left: str, start: int, copied: str, stamped: bool, offset: int, repeats: int
+    ) -> None:
+        decision = decided(committed, log(left, start=start), log(copied, stamped=stamped))
+        assert said(decision) == (SAFE, offset, Reason.EXPIRED, repeats)
+        assert decision.lost == (0 if copied == "p p q r" else None)
+
+    def test_the_whole_destination_is_read_where_the_source_has_nothing_to_compare_with(self) -> None:
+        decision = decided(500, log("", start=600), log(run(0, 600, run(300, 310))), budget=600)
+        assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
+        assert decided(500, log("", start=600), log(run(0, 600)), on_expired="start", budget=599).offset == 0
 
     def test_repeats_are_not_counted_where_too_much_follows_to_see_what_was_recopied(self) -> None:
         source, again = log(run(1000, 6000), start=1000), " ".join([run(0, 1000)] * 3)

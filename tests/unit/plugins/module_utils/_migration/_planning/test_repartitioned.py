@@ -46,13 +46,15 @@ class Side:
         self.starts = dict.fromkeys(self.logs, 0)
         self.starts_later: dict[TopicPartition, int] = {}  # after what expires while records are read
         self.looks, self.grows = 0, grows
+        self.retention_ms: int | None = None
         self.younger: dict[int, int] = {}
 
     def learn(self, partitions: t.Collection[TopicPartition]) -> None:
         self.looks += 1
         for partition in partitions:
             end = self.logs[partition].facts.end + 10 * (self.grows and self.looks > 1)
-            self.logs[partition].facts = LogFacts(self.starts[partition], end, end)
+            facts = LogFacts(self.starts[partition], end, end, retention_ms=self.retention_ms)
+            self.logs[partition].facts = facts
 
     def learn_starts(self, partitions: t.Collection[TopicPartition]) -> None:
         for partition in partitions:
@@ -302,6 +304,25 @@ def test_more_between_the_two_copies_than_the_limit_is_not_read(spark):
     assert {(each.offset, each.reason) for each in found} == {(8, Reason.SOURCE_LOST_RECORDS)}
     assert all("search_limit" in each.detail for each in found)
     assert destination.logs[ALL[0]].read == [(7, 8), (9000, 9001)]  # as evidence
+
+
+@pytest.mark.parametrize(("known", "due"), [(True, None), (False, 15)])
+def test_where_no_record_is_known_unconsumed_ones_are_looked_for_by_time(spark, known, due):
+    """The tool changes values, or this is another topic: what is as young as an unconsumed record may be its copy."""
+    counts = told(unknown=2)
+    if not known:
+        answer = counts.answers[0]._replace(offset=0, last_consumed=None, first_wanted=None)
+        counts = counts._replace(answers=(answer,) * 3)
+    spark.answers = [counts]
+    source, destination = Side([*EU, *US], 50), Side(ALL, 100)
+    for at in EU:
+        source.starts[at] = 15
+    source.retention_ms = 1000
+    found = entries(
+        spark, draft(EU[0], 15), draft(EU[1], 20), source=source, destination=destination, policy=Policy(now=9999)
+    )
+    assert {(each.offset, each.reason) for each in found} == {(8, None) if known else (5, Reason.CAUGHT_UP)}
+    assert list(destination.logs[ALL[0]].lookups) == ([] if known else [due])
 
 
 def test_a_fault_of_the_rule_blocks_the_group_that_it_concerns(spark, monkeypatch):
