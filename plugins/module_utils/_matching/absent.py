@@ -43,14 +43,11 @@ def with_absent(reader: Reader, decision: Decision) -> Decision:
     if decision.offset is None or not destination.length or _begin(reader) >= source.end:
         return decision
     try:
-        absent, is_known = _by_few(reader, decision, decision.offset), True
+        absent = _by_few(reader, decision, decision.offset)
     except Doubt:
-        absent, is_known = None, False
-    if reader.fits and not (is_known and (absent is None or absent.exactly)):
-        # What few readings do not show may be elsewhere, such as the second copies of a tool that was started anew.
+        if not reader.fits:
+            return dataclasses.replace(decision, detail=decision.detail + _NOT_KNOWN)
         absent = whole.absent_of(reader, whole.count_logs(reader))
-    elif not is_known:
-        return dataclasses.replace(decision, detail=decision.detail + _NOT_KNOWN)
     return whole.noting_absent(reader, decision, absent)
 
 
@@ -96,9 +93,14 @@ def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Ab
         return None
     begin, near = first[0].offset, min(NEAR, source.budget)
     source.want(begin, min(begin + near, arrived))
-    copies = reader.destination.records(offset, offset + near)
+    destination = reader.destination
+    copies = destination.records(offset, offset + near)
     records = source.records(begin, min(begin + near, arrived))
-    return _absent(missing(records, copies, matching.key), arrived, exactly=False)
+    lacking = missing(records, copies, matching.key)
+    if lacking and reader.fits and destination.end - offset > source.end - arrived:
+        # There is room for copies of them elsewhere, such as those of a tool that was started anew.
+        lacking = missing(records, destination.records(offset, destination.end), matching.key)
+    return _absent(lacking, arrived, exactly=False)
 
 
 def _at_the_start(reader: Reader) -> Absent | None:

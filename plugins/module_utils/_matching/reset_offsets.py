@@ -16,12 +16,15 @@ from .._model.verdicts import Reason, Verdict
 from .evidence import Decision, blocked
 
 
+_YOUNGER = "the log's first record is younger"
+
+
 class ResetLog(t.NamedTuple):
     """The range of a log: its start, its last stable offset and its end (the high watermark).
 
     at: the offset of the first record that is not older than the rule's time, None where all are older.
-    begins_later: has the log lost its first records, and are all that are left younger than that time? untimed: why no time can
-    be found in the log, None where one can.
+    begins_later: are all records that are left younger than that time? untimed: why no time can be found in the log, None where
+    one can.
     """
 
     log_start: int
@@ -50,6 +53,8 @@ def reset_decision(rule: ResetRule, committed: int | None, log: ResetLog, on_out
     clauses = [str(rule), _effect(committed, offset, log)]
     if outside is not None:
         clauses.append(f"{outside}: moved to offset {offset} (on_out_of_range: clamp)")
+    elif log.begins_later:
+        clauses.append(_YOUNGER)
     if log.stable < offset:
         clauses.append(
             f"an open transaction begins at offset {log.stable}, and its records before {offset} are skipped"
@@ -74,7 +79,8 @@ def _wanted(rule: ResetRule, committed: int | None, log: ResetLog) -> tuple[int,
         case ResetTo.DATETIME | ResetTo.DURATION:
             if log.at is None:
                 return log.end, None
-            return log.at, "the log's first record is younger" if log.begins_later else None
+            has_lost_records = log.begins_later and log.log_start > 0  # which may have been as young
+            return log.at, _YOUNGER if has_lost_records else None
 
 
 def _effect(committed: int | None, offset: int, log: ResetLog) -> str:

@@ -231,10 +231,7 @@ def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, Re
             at, first = offsets[partition, rule.value], offsets[partition, 0]
             log = log._replace(
                 at=at,
-                # A log that has lost nothing begins when its topic was created, and has all that came from the time on.
-                begins_later=edges.log_start > 0
-                and at is not None
-                and at == first == offsets[partition, rule.value + 1],
+                begins_later=at is not None and at == first == offsets[partition, rule.value + 1],
                 untimed="none of its records has a time" if first is None and edges.log_start < edges.end else None,
             )
         logs[key] = log

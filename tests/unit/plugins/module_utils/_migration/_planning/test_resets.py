@@ -212,6 +212,7 @@ def test_a_log_that_has_lost_nothing_has_all_records_from_a_time_on_that_is_befo
     )
     early = planned({"to": "duration", "value": "PT1H"}, groups=["shipping"])
     assert offsets(early)["shipping", "orders-2"] == 10
+    assert early.entries[-1].detail.endswith("; the log's first record is younger")
 
 
 @pytest.mark.parametrize(
