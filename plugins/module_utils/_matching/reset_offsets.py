@@ -15,7 +15,6 @@ from .._model.reset_rules import ResetRule, ResetTo
 from .._model.verdicts import Reason, Verdict
 from .evidence import Decision, blocked
 
-
 _YOUNGER = "the log's first record is younger"
 
 
