@@ -14,6 +14,9 @@ Source: Flink, "Apache Kafka SQL Connector", "SQL Hints", and KafkaConnectorOpti
 
 from __future__ import annotations
 
+import bisect
+import itertools
+import operator
 import re
 import typing as t
 
@@ -30,11 +33,11 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _TOGETHER = re.compile(r"\s*,\s*|[^\S\n]*(\n[^\S\n]*)?")  # between two options: a comma, or no blank line
-_PART = r"(?:`(?:[^`]|``)+`|\w+)"
-_NAME = rf"({_PART}(?:\s*\.\s*{_PART})*)"
+_PART = r"(?:`(?:[^`]|``)+`|\w++)"
+_NAME = rf"({_PART}(?:\s*+\.\s*+{_PART})*+)"
 _TABLE = r"\bTABLE\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
 _CREATED = re.compile(rf"{_TABLE}{_NAME}", re.IGNORECASE)
-_HINT = re.compile(rf"(?:{_NAME}\s*)?/\*\+\s*OPTIONS\s*\(\s*\Z", re.IGNORECASE)
+_HINT = re.compile(rf"(?:(?<![\w`]){_NAME}\s*+)?/\*\+\s*OPTIONS\s*\(\s*\Z", re.IGNORECASE)
 _DROPPED = re.compile(rf"\bDROP\s+(?:TEMPORARY\s+)?{_TABLE}{_NAME}", re.IGNORECASE)
 _VIEW = re.compile(  # or what a WITH clause calls so
     rf"\bVIEW\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{_NAME}|(?<![\w`]){_NAME}\s*(?:\([^()]*\)\s*)?\bAS\s*\(\s*(?:SELECT|WITH)\b",
@@ -52,6 +55,38 @@ _READ_TABLE = re.compile(rf"\s*{_NAME}(\s*/\*\+[^*]*\*/)?(?:\s+(?:AS\s+)?{_PART}
 
 _Options: t.TypeAlias = "dict[str, tuple[str, int]]"  # by name: the value, and in which line it is
 _Name: t.TypeAlias = "tuple[str, ...]"  # catalog, database and table, as far as they are written; empty for none
+_Value = t.TypeVar("_Value")
+
+
+class _ByName(t.Generic[_Value]):
+    """Values by names of tables, in the order in which they come: a file may have thousands."""
+
+    def __init__(self, named: t.Iterable[tuple[_Name, _Value]]) -> None:
+        self._named: list[tuple[_Name, _Value]] = []
+        self._ending: dict[_Name, list[tuple[int, _Name, _Value]]] = {}  # by each end of a name
+        for name, value in named:
+            self.add(name, value)
+
+    def add(self, name: _Name, value: _Value) -> None:
+        """A value more."""
+        for end in _ends(name):
+            self._ending.setdefault(end, []).append((len(self._named), name, value))
+        self._named.append((name, value))
+
+    def __iter__(self) -> t.Iterator[tuple[_Name, _Value]]:
+        """All of them, those without a name, too."""
+        return iter(self._named)
+
+    def of(self, name: _Name) -> list[_Value]:
+        """The values of this very name."""
+        return [value for _number, other, value in self._ending.get(name, ()) if other == name]
+
+    def may_be(self, name: _Name) -> list[tuple[_Name, _Value]]:
+        """The names that may be of the same table, because one is the end of the other, with their values."""
+        longer = self._ending.get(name, [])
+        shorter = (each for end in _ends(name)[1:] for each in self._ending.get(end, ()) if each[1] == end)
+        found = sorted([*longer, *shorter], key=operator.itemgetter(0))
+        return [(other, value) for _number, other, value in found]
 
 
 def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
@@ -100,65 +135,85 @@ def _tables(text: str) -> t.Iterator[tuple[_Options, str]]:
     With each, a clause about where a table that has hints is read without one, or none. Raises _Wrong for a hint that may be
     about tables of different topics.
     """
-    created: list[tuple[_Name, _Options]] = []
-    hinted: list[tuple[_Name, _Options]] = []
+    numbers = itertools.count()
+    created: dict[_Name, list[tuple[int, _Options]]] = {}  # with their order
+    hinted = _ByName[_Options](())
     *blocks, (statements, _rest) = _blocks(text)
     name: _Name = ()
-    so_far = ""
+    ended, rest = _Statements(""), ""
     for before, options in blocks:
-        so_far += before
+        statement, end, rest = (rest + before).rpartition(";")
+        ended.take(statement + end)
         name = next((_parts(each) for each in reversed(_CREATED.findall(before))), name)
         if (hint := _HINT.search(before)) is not None:
-            hinted.append((_parts(hint[1] or ""), options))
+            hinted.add(_parts(hint[1] or ""), options)
             continue
-        if name in map(_parts, _DROPPED.findall(so_far)):  # and what nobody has read before starts nowhere
-            used = [*_plain_reads(so_far), *(each for each, _options in hinted)]
-            created = [each for each in created if each[0] != name or any(_may_be(name, use) for use in used)]
-        if not any(each == name and _values(its) == _values(options) for each, its in created if name):
-            created.append((name, options))
-    hints = [(name, options, _hinted_tables(name, options, created)) for name, options in hinted]
-    overridden = [tables[0] for _name, options, tables in hints if _OFFSETS in options and len(tables) == 1]
-    plain = _plain_reads(statements)
+        so_far = ended, _Statements(rest)
+        is_dropped = any(name in some.dropped for some in so_far)
+        if is_dropped and not hinted.may_be(name) and not any(some.reads(name) for some in so_far):
+            created.pop(name, None)  # what nobody has read before starts nowhere
+        known = created.setdefault(name, [])
+        if not name or all(_values(its) != _values(options) for _number, its in known):
+            known.append((next(numbers), options))
+    in_order = sorted(
+        ((number, name, options) for name, known in created.items() for number, options in known),
+        key=operator.itemgetter(0),
+    )
+    tables = _ByName((name, options) for _number, name, options in in_order)
+    hints = [(name, options, _hinted_tables(name, options, tables)) for name, options in hinted]
+    overridden = {id(its[0]) for _name, options, its in hints if _OFFSETS in options and len(its) == 1}
+    whole = _Statements(statements)
 
     def also(name: _Name) -> str:
-        lines = (
-            f", and line {line} reads {'.'.join(use)} without a hint"
-            for use, line in plain.items()
-            if _may_be(use, name)
-        )
+        lines = (f", and line {line} reads {'.'.join(use)} without a hint" for use, line in whole.reads(name))
         return next(lines, "")
 
-    for name, options in created:
-        if not any(options is each for each in overridden):
+    for _number, name, options in in_order:
+        if id(options) not in overridden:
             yield options, ""
         elif clause := also(name):
             yield options, clause
-    for name, options, tables in hints:
-        for own in tables or [{}]:
+    for name, options, its in hints:
+        for own in its or [{}]:
             yield {**own, **options}, also(name)
 
 
-def _plain_reads(statements: str) -> dict[_Name, int]:
-    """The names of tables that are read without a hint, each with its first line; not those of views."""
-    views = {_parts(view[1] or view[2]) for view in _VIEW.finditer(statements)}
-    lines: dict[_Name, int] = {}
-    for keyword in _READ.finditer(statements):
-        table = _READ_TABLE.match(statements, keyword.end()) if keyword[1] else None
-        while table is not None:
-            if table[2] is None and (name := _parts(table[1])) not in views:
-                lines.setdefault(name, statements.count("\n", 0, table.start(1)) + 1)
-            table = _READ_TABLE.match(statements, table.end()) if table[3] else None
-    return lines
+class _Statements:
+    """What statements say of tables."""
+
+    def __init__(self, text: str) -> None:
+        self.dropped: set[_Name] = set()
+        self._views: set[_Name] = set()
+        self._read: set[_Name] = set()
+        self._lines = _ByName[int](())
+        self.take(text)
+
+    def take(self, text: str) -> None:
+        """More statements, whole ones."""
+        self.dropped.update(map(_parts, _DROPPED.findall(text)))
+        self._views.update(_parts(view[1] or view[2]) for view in _VIEW.finditer(text))
+        ends = [end.start() for end in re.finditer("\n", text)]
+        for keyword in _READ.finditer(text):
+            table = _READ_TABLE.match(text, keyword.end()) if keyword[1] else None
+            while table is not None:
+                if table[2] is None and (name := _parts(table[1])) not in self._read:
+                    self._read.add(name)
+                    self._lines.add(name, bisect.bisect_left(ends, table.start(1)) + 1)
+                table = _READ_TABLE.match(text, table.end()) if table[3] else None
+
+    def reads(self, name: _Name) -> list[tuple[_Name, int]]:
+        """The names of tables that may be this one and are read without a hint, each with its first line; not of views."""
+        return [(use, line) for use, line in self._lines.may_be(name) if use not in self._views]
 
 
 def _values(options: _Options) -> dict[str, str]:
     return {name: value for name, (value, _line) in options.items()}
 
 
-def _hinted_tables(name: _Name, hint: _Options, created: t.Sequence[tuple[_Name, _Options]]) -> list[_Options]:
+def _hinted_tables(name: _Name, hint: _Options, created: _ByName[_Options]) -> list[_Options]:
     """The tables that a hint may be about: that of its full name, or all of which one name is the end of the other."""
-    fitting = [options for other, options in created if len(name) > 1 and other == name]
-    fitting = fitting or [options for other, options in created if _may_be(name, other)]
+    fitting = created.of(name) if len(name) > 1 else []
+    fitting = fitting or [options for _other, options in created.may_be(name)]
     fitting = [options for options in fitting if _TOPIC in options] or fitting
     topics = sorted({options[_TOPIC][0] for options in fitting if _TOPIC in options})
     if topics[1:] and _OFFSETS in hint and _TOPIC not in hint:
@@ -169,10 +224,9 @@ def _hinted_tables(name: _Name, hint: _Options, created: t.Sequence[tuple[_Name,
     return fitting
 
 
-def _may_be(one: _Name, other: _Name) -> bool:
-    """May two names be of one table, because one is the end of the other?"""
-    size = min(len(one), len(other))
-    return size > 0 and one[-size:] == other[-size:]
+def _ends(name: _Name) -> list[_Name]:
+    """The name, and what it is called without its catalog, and without its database."""
+    return [name[at:] for at in range(len(name))]
 
 
 def _parts(name: str) -> _Name:

@@ -309,3 +309,13 @@ def test_forms_without_group_names_are_of_one_group_that_is_named(form):
 def test_an_empty_file_is_called_empty_whatever_form_was_expected(text, form):
     with pytest.raises(InvalidFile, match="/srv/offsets is empty"):
         read_snapshot(text, "/srv/offsets", "etl", form)
+
+
+def test_many_tables_and_long_words_are_read():
+    numbers = range(200)
+    tables = "".join(
+        f"DROP TABLE db.t{number};\n{created(f'db.t{number}', f'topic{number}', 10)}" for number in numbers
+    )
+    hints = "".join(hinted(f"t{number}", 50) for number in numbers[::2])
+    offsets = read(FLINK, f"{'x' * 20_000};\n{tables}{hints}")
+    assert offsets == {TopicPartition(f"topic{number}", 0): 10 if number % 2 else 50 for number in numbers}
