@@ -38,7 +38,7 @@ def topic_lines(
             known_name = known(topic, TOPICS)
             like = f" (called like {known_name.whose})" if known_name else ""
             lines.append(f"{name} {shown}{like}: excluded by exclude_topic_patterns; name {way} to take it")
-        taken = any(partition.topic in topics[name].names for partition in partitions)
+        taken = any(topics[name].has(partition.topic) for partition in partitions)
         if taken or topics[name].left_out:
             continue
         if not partitions:

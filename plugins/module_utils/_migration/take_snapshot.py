@@ -73,13 +73,14 @@ class TakenSnapshot(t.NamedTuple):
                 for name in self.skipped
             ]
             yield f"Left out, because they are in use: {', '.join(shown)}."
-        staying = [name for name in self.active if name not in self.skipped]
+        skipped = frozenset(self.skipped)
+        staying = [name for name in self.active if name not in skipped]
         if staying:
             yield (
                 f"These groups still have members, and will consume more than the snapshot says: {names_text(staying)}. "
                 "Stop them before their offsets are committed elsewhere."
             )
-        moving = {name: moved for name, moved in self.moving.items() if name not in self.skipped}
+        moving = {name: moved for name, moved in self.moving.items() if name not in skipped}
         if moving:
             yield (
                 f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers "
@@ -177,7 +178,8 @@ def take(
     recalled = {name for name, reading in seen.readings.items() if reading is gone.get(name)}
     seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
-    readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
+    out = frozenset(skipped)
+    readings = {name: reading for name, reading in seen.readings.items() if name not in out}
     # A topic that only a skipped group consumes is not misspelt.
     of_all = selected_groups.select_topics_of(selection, seen.readings, connection, unused, skip_denied)
     topics = {name: of_all[name] for name in readings}
@@ -185,7 +187,7 @@ def take(
     streams = selected_groups.streams_groups(connection, readings, existing if selection.group_patterns else None)
     names = {*selection.groups, *selection.topics}
     had = {
-        name: [partition for partition in readings[name].offsets if partition.topic in topics[name].names]
+        name: [partition for partition in readings[name].offsets if topics[name].has(partition.topic)]
         for name in recalled & readings.keys()
     }
     lines = [
@@ -282,13 +284,13 @@ def _snapshot(
         SnapshotEntry(name, partition, committed)
         for name, reading in sorted(readings.items())
         for partition, committed in sorted(reading.offsets.items())
-        if partition.topic in topics[name].names
+        if topics[name].has(partition.topic)
     )
     opened = tuple(
         OpenTransaction(name, partition, told)
         for name, reading in sorted(readings.items())
         for partition, told in sorted(reading.open.items())
-        if partition.topic in topics[name].names
+        if topics[name].has(partition.topic)
     )
     identity = clusters.identify(connection, {partition.topic for _group, partition, _rest in (*entries, *opened)})
     ids = {topic: None if topic in unidentified else topic_id for topic, topic_id in identity.traits.topic_ids.items()}

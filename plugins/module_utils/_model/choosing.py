@@ -38,7 +38,7 @@ class Choice(t.NamedTuple):
 
     def has(self, group: str, topic: str) -> bool:
         """Is this topic of this group selected?"""
-        return group in self.topics and topic in self.topics[group].names
+        return group in self.topics and self.topics[group].has(topic)
 
 
 class Holder(t.NamedTuple):

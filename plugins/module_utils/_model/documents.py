@@ -344,6 +344,7 @@ def json_of(text: str) -> t.Any:
 def _members_once(pairs: list[tuple[str, t.Any]]) -> Json:
     members = dict(pairs)
     if len(members) != len(pairs):
-        first = next(name for number, (name, _value) in enumerate(pairs) if name in dict(pairs[:number]))
+        places: dict[str, int] = {}
+        first = next(name for at, (name, _value) in enumerate(pairs) if places.setdefault(name, at) != at)
         raise ValueError(f"{_shown(first)} is there twice in one object, which begins with {_shown(pairs[0][1])}")
     return members

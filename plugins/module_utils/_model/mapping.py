@@ -5,15 +5,19 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import heapq
+import operator
 import re
 import typing as t
 
 from .errors import InvalidInput
 from .faults import all_done, all_of, of_entries
+from .grouping import values_by_key
 from .option_names import option_name
 from .records import LEGAL_TOPIC
 from .replication_policy import HEARTBEATS
-from .selection import check_patterns, compiled, matches
+from .selection import check_patterns, compiled, kept_pattern, matches
 from .visible_text import quoted
 
 _REFERENCE = re.compile(r"\\([0-9]+|g<\w+>)")  # of a template, to a group of its pattern
@@ -40,12 +44,12 @@ class Rule:
         names = (self.to, *self.more)
         if self.name is not None:
             return names if name == self.name else ()
-        match = re.fullmatch(self.pattern or "", name)
+        match = kept_pattern(self.pattern or "").fullmatch(name)
         return tuple(match.expand(new_name) for new_name in names) if match else ()
 
     def fits(self, name: str) -> bool:
         """Is the rule about this name, on any topic?"""
-        return name == self.name if self.name is not None else bool(re.fullmatch(self.pattern or "", name))
+        return name == self.name if self.name is not None else bool(kept_pattern(self.pattern or "").fullmatch(name))
 
     def __str__(self) -> str:
         """What the rule is about, as the user has written it."""
@@ -69,7 +73,20 @@ class Prefixes(t.NamedTuple):
 NO_PREFIXES = Prefixes()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+class _RulesByName:
+    """The rules of a map: it may have thousands, and thousands of names are looked for in it."""
+
+    def __init__(self, rules: t.Iterable[Rule]) -> None:
+        numbered = [*enumerate(rules, 1)]
+        self._by_name = values_by_key((rule.name, (number, rule)) for number, rule in numbered if rule.name is not None)
+        self._patterns = [(number, rule) for number, rule in numbered if rule.name is None]
+
+    def about(self, name: str) -> t.Iterator[tuple[int, Rule]]:
+        """Those that may be about this name, in their order, each with its number."""
+        return heapq.merge(self._by_name.get(name, ()), self._patterns, key=operator.itemgetter(0))
+
+
+@dataclasses.dataclass(frozen=True)
 class Mapping:
     """First rule that applies wins; what no rule is about keeps its name. InvalidInput for one that would lose it.
 
@@ -82,11 +99,19 @@ class Mapping:
     prefixes: Prefixes = NO_PREFIXES
     repartitioned: tuple[str, ...] = ()
 
+    @functools.cached_property
+    def _topic_rules(self) -> _RulesByName:
+        return _RulesByName(self.topic_rules)
+
+    @functools.cached_property
+    def _group_rules(self) -> _RulesByName:
+        return _RulesByName(self.group_rules)
+
     def topic(self, topic: str) -> str:
         """The destination's name of a source topic. What was copied from the destination has its own name there."""
         if self.is_own(topic):
             return topic.removeprefix(self.prefixes.of_destination)
-        name = _first(self.topic_rules, topic)[0]
+        name = _first(self._topic_rules, topic)[0]
         return self.prefixes.of_source + name if topic.endswith(self.prefixes.ending) else name
 
     def is_own(self, topic: str) -> bool:
@@ -142,14 +167,14 @@ class Mapping:
 
     def groups(self, group: str, topic: str) -> tuple[str, ...]:
         """The destination's names of a source group, for what it has committed on a source topic; one or several."""
-        return _first(self.group_rules, group, topic)
+        return _first(self._group_rules, group, topic)
 
     def idle_group_rules(self, committed: t.Collection[tuple[str, str]]) -> list[str]:
         """A clause for each rule of group_map that gives none of these groups, on none of these topics, its name."""
         used: set[int] = set()
         shadowed: dict[int, tuple[int, str, str]] = {}
         for group, topic in committed:
-            fitting = [number for number, rule in enumerate(self.group_rules, 1) if rule.apply(group, topic)]
+            fitting = [number for number, rule in self._group_rules.about(group) if rule.apply(group, topic)]
             used.update(fitting[:1])
             for number in fitting[1:]:
                 shadowed.setdefault(number, (fitting[0], group, topic))
@@ -251,8 +276,8 @@ def _check_references(pattern: re.Pattern[str], to: str, place: str) -> None:
         ) from exc
 
 
-def _first(rules: tuple[Rule, ...], name: str, topic: str | None = None) -> tuple[str, ...]:
-    for rule in rules:
+def _first(rules: _RulesByName, name: str, topic: str | None = None) -> tuple[str, ...]:
+    for _number, rule in rules.about(name):
         new = rule.apply(name, topic)
         if "" in new:
             raise InvalidInput(

@@ -96,7 +96,9 @@ def with_option_names(text: str, names: t.Collection[str] = ()) -> str:
     """
     if not any(option in text for option in _variables):
         return text
-    known = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True)]
+    # Only such a name may hold what looks like an option. So nearly all texts share one pattern, which is compiled once.
+    alike = [name for name in names if any(option.partition(": ")[0] in name for option in _variables)]
+    known = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(alike, key=len, reverse=True)]
     with_values = [re.escape(option) for option in _variables if ": " in option]
     pattern = "|".join([*known, *with_values, _WORD])
     return re.sub(pattern, lambda word: word[0] if word[0] in names else option_name(word[0]), text)

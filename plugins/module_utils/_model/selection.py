@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import dataclasses
 import difflib
@@ -26,6 +27,8 @@ DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
 DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)
 
 _MOST_ALIKE = 3  # names that a hint has
+_MOST_MISSPELT = 10  # names of which a hint says what may be meant: each is compared with all that there are
+_MOST_PARTS = 10  # that a pattern with commas in brackets is made of
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio(); its own 0.6 finds billing-retry for biling
 
 
@@ -140,6 +143,11 @@ class Selected(t.NamedTuple):
     names: tuple[str, ...]
     left_out: tuple[str, ...]
 
+    def has(self, name: str) -> bool:
+        """Is this selected? A group may have thousands of topics, and each is looked for."""
+        at = bisect.bisect_left(self.names, name)
+        return self.names[at : at + 1] == (name,)
+
 
 def all_topics(selected: t.Mapping[str, Selected]) -> Selected:
     """The topics of all groups together."""
@@ -178,7 +186,13 @@ def matches(name: str, patterns: t.Iterable[str]) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)  # thousands of groups consume the same topics
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(re.fullmatch(pattern, name, re.DOTALL) for pattern in patterns)
+    return any(kept_pattern(pattern, re.DOTALL).fullmatch(name) for pattern in patterns)
+
+
+@functools.cache  # the module re keeps a few hundred patterns, and compiles more than that anew for each name
+def kept_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """A pattern that was checked, compiled once."""
+    return re.compile(pattern, flags)
 
 
 def looks_like_pattern(name: str) -> bool:
@@ -188,8 +202,13 @@ def looks_like_pattern(name: str) -> bool:
 
 def comma_hint(patterns: t.Sequence[str]) -> str:
     """Whether some of these are parts of a text with a comma in brackets, such as e{2 and 3}, to follow them; else empty."""
+    return _comma_hint(tuple(patterns))
+
+
+@functools.lru_cache(maxsize=1)  # each pattern of a list that cannot be compiled asks
+def _comma_hint(patterns: tuple[str, ...]) -> str:
     for at, pattern in enumerate(patterns):
-        together = ("".join(patterns[at:end]) for end in range(at + 2, len(patterns) + 1))
+        together = ("".join(patterns[at:end]) for end in range(at + 2, min(at + _MOST_PARTS, len(patterns)) + 1))
         if not _has_pairs(pattern) and any(map(_has_pairs, together)):
             return "; Ansible splits a text at commas, so give a pattern with a comma in a list"
     return ""
@@ -207,12 +226,11 @@ def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[st
     """
     if any(map(looks_like_pattern, missing)):
         return f" (patterns belong in {option_name(f'{option[:-1]}_patterns')})"
-    split = sorted(
-        name for name in existing if "," in name and {part.strip() for part in name.split(",")} <= {*missing}
-    )
+    parts = frozenset(missing)
+    split = sorted(name for name in existing if "," in name and {part.strip() for part in name.split(",")} <= parts)
     if split:
         return f" (did you mean {visible_name(split[0])}? Ansible splits a text at commas: give a list)"
-    near = [_nearest(name, existing) for name in missing]
+    near = [_nearest(name, existing) for name in itertools.islice(missing, _MOST_MISSPELT)]
     alike = dict.fromkeys(name for rank in itertools.zip_longest(*near) for name in rank if name is not None)
     return f" (did you mean {' or '.join(map(visible_name, list(alike)[:_MOST_ALIKE]))}?)" if alike else ""
 

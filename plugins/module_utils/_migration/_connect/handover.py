@@ -22,7 +22,7 @@ from ..._model.policies import OnMisplaced, OnRewind
 from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition, every_partition
 from ..._model.replication_policy import HEARTBEATS, ReplicationPolicy
-from ..._model.selection import Selection, all_excluded
+from ..._model.selection import Selected, Selection, all_excluded
 from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, stopped_at
 from .still_copying import IDLE_WAIT, Look, check_rests
@@ -91,7 +91,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     known_offsets = stopped_at(task.source, replicator, task.selection, notes)
     holder = Holder("among those of which a position is known", str(replicator.connection))
     selected, left_out = _selected(task.selection, known_offsets, holder)
-    chosen = {partition: offset for partition, offset in sorted(known_offsets.items()) if partition.topic in selected}
+    chosen = {partition: offset for partition, offset in sorted(known_offsets.items()) if selected.has(partition.topic)}
     notes += left_out
     offsets = _of_existing_topics(task.source, chosen, notes)
     stored = store.read()
@@ -146,7 +146,7 @@ def take_back(
     selected, left_out = _selected(selection, receipt.by_partition(), Holder("in the receipt"))
     notes = (*store.check(), *left_out)
     stored = store.read()
-    concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in selected}
+    concerned = {entry.partition: entry for entry in receipt.entries if selected.has(entry.partition.topic)}
     before = {partition: stored.offsets.get(partition) for partition in concerned}
     for partition, entry in concerned.items():
         if entry.written is not None and before[partition] not in (entry.written, entry.after, entry.before):
@@ -184,13 +184,13 @@ def _entry(partition: TopicPartition, offset: int, stored: int | None, earlier: 
 
 def _selected(
     selection: Selection, partitions: t.Iterable[TopicPartition], holder: Holder
-) -> tuple[tuple[str, ...], list[Note]]:
+) -> tuple[Selected, list[Note]]:
     """The selected topics of these partitions, and notes of the others. Raises NotFound or InvalidInput, as the holder does."""
     known = {partition.topic for partition in partitions}
     chosen = selection.select_topics(known, only_own=True)
     holder.check_named("topic", selection.topics, known)
     holder.check_matched("topic", selection.topic_patterns, known, chosen)
-    return chosen.names, [*excluded(topics=chosen.left_out), *selection.unused("topics", known, holder.place)]
+    return chosen, [*excluded(topics=chosen.left_out), *selection.unused("topics", known, holder.place)]
 
 
 def _of_copies(selection: Selection) -> Selection:

@@ -73,8 +73,8 @@ def stopped_at(source: Connection, replicator: Replicator, selection: Selection,
         notes.append(Note(NoteKind.NOT_COMPARED, text))
     if not of_group:
         return stored
-    chosen = selection.select_topics({partition.topic for partition in (*stored, *of_group)}, only_own=True).names
-    partitions = sorted(partition for partition in {*stored, *of_group} if partition.topic in chosen)
+    chosen = selection.select_topics({partition.topic for partition in (*stored, *of_group)}, only_own=True)
+    partitions = sorted(partition for partition in {*stored, *of_group} if chosen.has(partition.topic))
     differs = [each for each in partitions if each in of_group and of_group[each] != stored.get(each)]
     if differs:
         partition = differs[0]

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     backlog,
     connect_receipt,
+    documents,
     lease,
     offset_formats,
     plan,
@@ -295,3 +296,5 @@ def test_a_member_that_is_there_twice_is_refused():
     text = FILES["receipt"].replace('"offset": 12', '"offset": 12, "offset": 0', 1)
     with pytest.raises(InvalidFile, match='"offset" is there twice'):
         receipt.from_json(text, "receipt.json")
+    with pytest.raises(ValueError, match='"b" is there twice in one object, which begins with 1'):
+        documents.json_of('{"a": 1, "b": 2, "b": 3, "a": 4}')

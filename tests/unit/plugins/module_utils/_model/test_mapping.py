@@ -204,3 +204,16 @@ def test_what_may_be_a_copy_of_the_destinations_is_told_with_what_to_set():
     assert [alone.hint_of_own(topic) for topic in ("foo", ".foo", "B.")] == [""] * 3
     assert mapping(policy={**BOTH_WAYS, "target_alias": "B"}).hint_of_own("C.foo") == ""
     assert mapping().hint_of_own("B.foo") == ""
+
+
+def test_rules_count_in_their_order_however_many_there_are():
+    rules = [{"name": f"app-{number}", "to": f"new-{number}"} for number in range(1000)]
+    rules.insert(500, {"pattern": r"app-\d*7", "to": "seven"})
+    its = mapping(topic_map=rules, group_map=rules)
+    told = [its.topic(f"app-{number}") for number in (7, 507, 508, 1007, 1008)]
+    assert told == ["new-7", "seven", "new-508", "seven", "app-1008"]
+    idle = its.idle_group_rules([(f"app-{number}", "orders") for number in range(1000)])
+    assert len(idle) == 50
+    assert idle[0] == (
+        "group_map, entry 509 (name app-507) is used for nothing: entry 501 comes first for group app-507 on topic orders"
+    )

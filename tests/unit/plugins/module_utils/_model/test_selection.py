@@ -194,3 +194,20 @@ def test_a_comma_is_blamed_only_where_patterns_are_parts_of_a_text_with_one(patt
     with pytest.raises(InvalidInput) as refused:
         Selection(group_patterns=tuple(patterns)).check()
     assert ("Ansible splits a text at commas" in str(refused.value)) == told
+
+
+def test_a_hint_is_about_the_first_names_that_do_not_exist():
+    missing = [letter * 9 for letter in "acdefhjkmo"]
+    assert name_hint("groups", [*missing, "biling"], ["billing"]) == ""
+    assert name_hint("groups", [*missing[:9], "biling"], ["billing"]) == " (did you mean billing?)"
+
+
+def test_what_is_selected_is_found_among_its_names():
+    selected = Selection(topics=("b", "d")).select_topics(["a", "b", "c"])
+    assert [name for name in "abcde" if selected.has(name)] == ["b", "d"]
+
+
+def test_more_patterns_than_are_kept_compiled_select_what_they_match():
+    patterns = tuple(f"{number}-.*" for number in range(600))
+    names = [f"{number}-x" for number in range(0, 1200, 100)]
+    assert Selection(group_patterns=patterns).select_groups(names).names == tuple(sorted(names[:6]))
