@@ -96,9 +96,10 @@ def named_transactions(client: AdminClient, groups: t.Collection[str]) -> dict[s
     except (KafkaFailure, ValueError):
         return dict.fromkeys(groups, "")
     texts = {}
+    by_partition = values_by_key((partition, row) for row in transactions for partition in _written(row))
     for group in groups:
         partition = offsets_partition(group, len(topic.partitions)) if topic.partitions else -1
-        named = [_text(row) for row in transactions if partition in _written(row)]
+        named = list(map(_text, by_partition.get(partition, ())))
         texts[group] = " or ".join(named[:_NAMED]) + (f" or {len(named) - _NAMED} more" if named[_NAMED:] else "")
     return texts
 

@@ -80,7 +80,7 @@ def of_existing(connection: Connection, names: t.Collection[str], read: t.Callab
         return read(names)
     except NotFound:
         described = describe_topics(connection, names)
-        return read([name for name, description in described.items() if description.error is None])
+        return read({name for name, description in described.items() if description.error is None})
 
 
 def partition_counts(connection: Connection, names: t.Collection[str], surely: bool = False) -> dict[str, int]:

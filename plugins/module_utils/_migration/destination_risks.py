@@ -52,9 +52,9 @@ def assess_destination(
         readers.setdefault((draft.source_partition.topic, draft.partition.topic), set()).add(draft.source_group)
     own = describe_topics(source, {topic for topic, _copy in readers})
     copies = describe_topics(destination, {copy for _topic, copy in readers})
-    hidden = sorted(name for name, description in copies.items() if description.error == _DENIED)
+    hidden = {name for name, description in copies.items() if description.error == _DENIED}
     if hidden:
-        names = first_of(hidden)
+        names = first_of(sorted(hidden))
         detail = (
             f"{counted(len(hidden), 'topic')} may be hidden at the destination: grant ACL TOPIC DESCRIBE on {names}."
         )

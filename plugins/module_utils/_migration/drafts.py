@@ -99,15 +99,18 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     for transaction in snapshot.open:
         if not mapping.is_repartitioned(transaction.partition.topic):  # there, every draft has an offset
             committed_by.setdefault((transaction.group, transaction.partition), None)
+    topics: dict[str, str] = {}
     for group, topic in dict.fromkeys((group, partition.topic) for group, partition in committed_by):
         names[group, topic] = mapping.groups(group, topic)
+        if topic not in topics:
+            topics[topic] = mapping.topic(topic)
         for name in names[group, topic]:
-            become = name, mapping.topic(topic)
+            become = name, topics[topic]
             known = sources.setdefault(become, {})
             known.setdefault(topic, group)
-            for other, its_group in known.items():
-                _check_sources(mapping, on_conflict, (its_group, other), (group, topic), become)
-    topics = {topic: mapping.topic(topic) for _group, topic in names}
+            # All that have become this one so far may do so together: the first of them speaks for those of other topics.
+            for other in dict.fromkeys((next(iter(known)), topic)):
+                _check_sources(mapping, on_conflict, (known[other], other), (group, topic), become)
     return [
         Draft(name, TopicPartition(topics[source.topic], source.partition), group, source, committed)
         for (group, source), committed in committed_by.items()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
 from .._model.assessment import OTHER_USES, Row
@@ -22,7 +23,7 @@ _DAY = 86_400_000  # milliseconds
 Times = t.Mapping[tuple[TopicPartition, int], "int | None"]
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class ClusterView:
     """What was read of a cluster besides its groups. now: milliseconds since the epoch; abandoned_after: days.
 
@@ -37,6 +38,11 @@ class ClusterView:
     sinks: t.Mapping[str, Sink] = dataclasses.field(default_factory=dict)
     times: Times = dataclasses.field(default_factory=dict)
     stamps: t.Mapping[tuple[TopicPartition, int], int] = dataclasses.field(default_factory=dict)
+
+    @functools.cached_property
+    def streams_topics(self) -> dict[str | None, list[str]]:
+        """The changelog and repartition topics by the group of their Kafka Streams application; None for all other topics."""
+        return values_by_key((streams_owner(topic, self.group_names), topic) for topic in self.topics.partitions)
 
     def use(self, group: GroupOverview) -> str:
         """What uses the group, in a word: Kafka Connect knows its sinks, whatever their groups are called."""
@@ -103,8 +109,7 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
         case "share":
             yield Risk(RiskKind.SHARE_GROUP, f"Its state is {group.reading.state or 'not known'}.", name)
         case "streams":
-            own = [topic for topic in view.topics.partitions if streams_owner(topic, view.group_names) == name]
-            told = first_of(own) or "none that the login sees"
+            told = first_of(view.streams_topics.get(name, ())) or "none that the login sees"
             yield Risk(RiskKind.STREAMS_STATE, f"Its changelog and repartition topics: {told}.", name)
         case "sink":
             yield Risk(RiskKind.SINK_POSITIONS, _sink_text(group, view), name)

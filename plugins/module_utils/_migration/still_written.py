@@ -72,21 +72,16 @@ def grown_topics(connection: Connection, before: Ends, now: Ends) -> list[StillW
     """
     more = {partition: end - before[partition] for partition, end in now.items() if end > before.get(partition, end)}
     writers = producers.last_writers(connection, more) if more else {}
-    return [_topic(topic, more, writers) for topic in sorted({partition.topic for partition in more})]
+    counts = values_by_key((partition.topic, count) for partition, count in more.items())
+    by_topic = values_by_key((at.topic, writer) for at, of_partition in writers.items() for writer in of_partition)
+    return [_topic(topic, sum(of_topic), by_topic.get(topic, ())) for topic, of_topic in sorted(counts.items())]
 
 
-def _topic(
-    topic: str, more: t.Mapping[TopicPartition, int], writers: t.Mapping[TopicPartition, t.Sequence[Writer]]
-) -> StillWritten:
+def _topic(topic: str, records: int, of_topic: t.Iterable[Writer]) -> StillWritten:
     """What has come to a topic. Of a producer that writes to several partitions, the last write counts."""
-    of_topic = (
-        writer for partition, of_partition in writers.items() if partition.topic == topic for writer in of_partition
-    )
     by_producer = values_by_key((writer.producer_id, writer) for writer in of_topic)
     last = [max(writes, key=lambda writer: writer.last) for writes in by_producer.values()]
     newest = max((writer.last for writer in last), default=0)
     recent = (writer for writer in last if writer.last >= newest - _RECENT)
     in_order = sorted(recent, key=lambda writer: (-writer.last, writer.producer_id))
-    return StillWritten(
-        topic, sum(count for partition, count in more.items() if partition.topic == topic), tuple(in_order)
-    )
+    return StillWritten(topic, records, tuple(in_order))

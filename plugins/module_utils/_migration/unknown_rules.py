@@ -12,6 +12,7 @@ from .._model.connection import Connection
 from .._model.mapping import Mapping, Rule
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
+from .._model.progress import MANY_NAMED
 from .drafts import Draft
 
 
@@ -32,8 +33,11 @@ def unknown_rules(drafts: t.Collection[Draft], mapping: Mapping, source: Connect
             else:
                 listed = [listing.group for listing in groups.list_groups(source, surely=False)]
             unused = _unused(rules, {*selected, *listed})
-        for number, rule in unused:
-            near = difflib.get_close_matches(rule.name or rule.pattern or "", sorted(selected), 1, 0.75)
+        names = sorted(selected)
+        for at, (number, rule) in enumerate(unused):
+            # Each is compared with all names: of a map that lists what was there once, the first ones are enough.
+            known = names if at < MANY_NAMED else ()
+            near = difflib.get_close_matches(rule.name or rule.pattern or "", known, 1, 0.75)
             meant = f": did you mean {near[0]}?" if near else "."
             text = (
                 f"{option_name(f'{kind}_map')}, entry {number} ({rule}) fits no {kind} that this user may describe at the "
@@ -45,4 +49,8 @@ def unknown_rules(drafts: t.Collection[Draft], mapping: Mapping, source: Connect
 
 def _unused(rules: t.Iterable[Rule], names: t.Collection[str]) -> list[tuple[int, Rule]]:
     """The rules that fit none of these names, whatever topics a rule for groups is limited to, and their numbers."""
-    return [(number, rule) for number, rule in enumerate(rules, 1) if not any(rule.fits(name) for name in names)]
+    return [
+        (number, rule)
+        for number, rule in enumerate(rules, 1)
+        if not (rule.name in names if rule.name is not None else any(rule.fits(name) for name in names))
+    ]

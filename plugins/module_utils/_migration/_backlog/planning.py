@@ -235,13 +235,15 @@ def growth(known: Backlog, bounds: SourceBounds, source: Connection, allowed: bo
 
 def _difference(ranges_of: t.Mapping[TopicPartition, BacklogRange], wanted: t.Iterable[Draft]) -> str | None:
     """The first commit that cannot have been there when the copy was planned: its file tells where groups stood, not which."""
+    boundaries = {partition: frozenset(known.boundaries) for partition, known in ranges_of.items()}
     for draft in wanted:
         backlog_range = ranges_of.get(draft.source_partition)
         if draft.committed is None:
             continue
         if backlog_range is None:
             return f"{draft.source_group} has committed {draft.source_partition}, which was not planned"
-        if backlog_range.start <= draft.offset < backlog_range.end and draft.offset not in backlog_range.boundaries:
+        is_within = backlog_range.start <= draft.offset < backlog_range.end
+        if is_within and draft.offset not in boundaries[draft.source_partition]:
             return (
                 f"{draft.source_group} has committed {draft.offset} on {draft.source_partition}; no group "
                 "had this offset when the copy was planned"

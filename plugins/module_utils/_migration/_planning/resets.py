@@ -14,6 +14,7 @@ from ..._model.connection import Connection
 from ..._model.errors import InvalidInput
 from ..._model.faults import all_done, all_of, faults_of, raise_any
 from ..._model.group_state import CommittedOffset, GroupReading, commits_of, partitions_of
+from ..._model.grouping import values_by_key
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
@@ -72,7 +73,8 @@ def plan_resets(
         cluster, {*selection.topics, *(name for of_group in chosen.values() for name in of_group.names)}
     )
     wanted = _wanted(selection, readings, chosen, counts)
-    ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
+    fitting = {partition: first_fit(rules, partition) for partition in {key[1] for key in wanted}}
+    ruled = {key: rule for key in wanted if (rule := fitting[key[1]]) is not None}
     missing = sorted(set(selection.topics) - counts.keys())
     all_done(lambda: check_topics_exist(missing, cluster), lambda: _check_rules(rules, ruled, wanted, unknown=missing))
     rests_on = clusters.look_at(cluster, counts).traits
@@ -178,6 +180,7 @@ def _check_rules(
     unknown: topics that do not exist. Nobody knows what is wrong with a rule that may be meant for them.
     """
     known = {partition.topic for _group, partition in wanted}
+    ruled_by = values_by_key((id(rule), partition.partition) for (_group, partition), rule in ruled.items())
 
     def check(numbered: tuple[int, ResetRule]) -> None:
         number, rule = numbered
@@ -192,7 +195,7 @@ def _check_rules(
                 why="only topics count on which the selected groups have committed, or that are named",
                 remedy=f"correct its topics, or name the topic in {option_name('topics')}",
             )
-        numbers = {key[1].partition for key, fitting in ruled.items() if fitting is rule}
+        numbers = set(ruled_by.get(id(rule), ()))
         if not numbers:
             raise InvalidInput(
                 f"{entry} is about no partition of the selected groups and topics",

@@ -253,3 +253,13 @@ def test_other_numbers_of_partitions_name_only_options_that_the_user_has(monkeyp
     draft = Draft("billing", ORDERS, "billing", ORDERS, CommittedOffset(7))
     entry = without_records(draft, *({"orders": count} for count in counts))
     assert re.search(f"at the destination: {remedy}", entry.detail)
+
+
+def test_each_of_several_topics_that_become_one_has_to_be_repartitioned():
+    rules = (Rule("all", pattern="."),)
+    entries = tuple(SnapshotEntry("app", TopicPartition(topic, 0), CommittedOffset(1)) for topic in "abc")
+    snapshot = Snapshot("id", (), entries)
+    made = from_snapshot(snapshot, Mapping(rules, repartitioned=("[abc]",)))
+    assert [draft.source_partition.topic for draft in made] == ["a", "b", "c"]
+    with pytest.raises(InvalidInput, match="app a and app c both become app all"):
+        from_snapshot(snapshot, Mapping(rules, repartitioned=("[ab]",)))

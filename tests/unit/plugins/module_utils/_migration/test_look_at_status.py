@@ -4,6 +4,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import Writer
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicSettings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_status as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import still_written
@@ -130,3 +131,20 @@ def test_a_plan_that_was_made_without_the_source_is_of_whatever_source_answers_a
             look(files)
     else:
         assert [its.files.group for its in look(files).groups] == ["g0"]
+
+
+def test_a_topic_is_told_with_its_own_writers_each_once(monkeypatch):
+    orders, clicks = ([TopicPartition(topic, number) for number in range(2)] for topic in ("orders", "clicks"))
+    writers = {
+        orders[0]: (Writer(1, 1_000, ""), Writer(2, 3_000, "")),
+        orders[1]: (Writer(1, 2_000, ""),),
+        clicks[0]: (Writer(3, 1_500, ""),),
+    }
+    monkeypatch.setattr(still_written.producers, "last_writers", lambda _connection, _partitions: writers)
+    found = still_written.grown_topics(
+        None, dict.fromkeys([*orders, *clicks], 0), {orders[0]: 1, orders[1]: 2, clicks[0]: 4}
+    )
+    assert [(each.topic, each.records, [writer[:2] for writer in each.writers]) for each in found] == [
+        ("clicks", 4, [(3, 1_500)]),
+        ("orders", 3, [(2, 3_000), (1, 2_000)]),
+    ]

@@ -56,3 +56,9 @@ def test_what_fits_nothing_is_told_with_what_was_meant():
         ),
         f"topic_map, entry 1 (pattern nothing) fits no topic that this user may describe at the source. A topic {kept}",
     ]
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_was_meant_is_looked_for_of_the_first_entries_alone():
+    lines = told([{"name": "shippingg", "to": f"x{number}"} for number in range(30)])
+    assert ["did you mean shipping?" in line for line in lines] == [True] * 20 + [False] * 10
