@@ -162,7 +162,7 @@ def check_selected(plan: Plan, selection: Selection) -> NotPlanned:
     strange = sorted(partitions.keys() - {*selection.select_groups(partitions).names})
     topics = selection.topics_of(partitions)
     others = sorted(
-        {at.topic for group, of_group in partitions.items() for at in of_group if at.topic not in topics[group].names}
+        {at.topic for group, of_group in partitions.items() for at in of_group if not topics[group].has(at.topic)}
     )
     raise_any(
         Refused(
