@@ -24,7 +24,7 @@ KnownProgress: t.TypeAlias = "dict[TopicPartition, Progress | None]"
 class Claimed(t.NamedTuple):
     """What a run claims. progress: what is known of each partition from now on. ranges: the copy's, with the begins that hold.
 
-    is_first: no run had claimed any of it before.
+    is_first: no earlier run has claimed any of it, as far as progress and logs show.
     """
 
     ranges: tuple[BacklogRange, ...]

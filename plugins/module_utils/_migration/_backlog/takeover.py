@@ -103,7 +103,8 @@ def take_over(
             if save is not None:
                 save(backlog)  # before it is claimed: later, the log tells nobody where the copy has begun
         progress = {each.destination: kept[each.destination] or Progress(each.start) for each in ranges if each.copies}
-        return Claimed(ranges, progress | found_again, is_first)
+        # What was rebuilt, an earlier run has copied: that claim is not to be given back.
+        return Claimed(ranges, progress | found_again, is_first and not found_again)
 
     claimed = claim(destination, backlog.name, names, backlog.ranges, run, decide)
     if isinstance(claimed, Lost):

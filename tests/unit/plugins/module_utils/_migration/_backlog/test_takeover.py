@@ -146,12 +146,15 @@ def test_what_was_copied_of_a_log_that_was_truncated_is_to_be_kept():
     assert "remove_topics" not in str(refused.value)
 
 
+MADE_NOW = ("made-to", "there-to")
+
+
 class TestAnotherCopyAgainstIt:
     @pytest.fixture
     def refused(self, monkeypatch):
         """Claim everything, find another copy, and then have the progress name these runs -> the deleted groups."""
 
-        def refused(*runs):
+        def refused(*runs, backlog=FRESH, **options):
             progress = {MADE.destination: Progress(5, run=runs[0]), THERE.destination: Progress(5, run=runs[1])}
             names = all_groups(BACKLOG)
             held = dict(progress_commits(BACKLOG.ranges, progress, 1)[0])
@@ -167,18 +170,28 @@ class TestAnotherCopyAgainstIt:
             )
             monkeypatch.setattr(takeover.others, "check_copies", others)
             with pytest.raises(Refused):
-                takeover.take_over(FRESH, DESTINATION, RUN, made={"made-to", "there-to"}, save=saved.append)
+                takeover.take_over(backlog, DESTINATION, RUN, save=saved.append, **options)
             return deleted, [each.claimed for each in saved]
 
         return refused
 
     def test_it_takes_back_what_it_has_claimed(self, take, refused):
         take({}, append=True)
-        assert refused(RUN, RUN) == (all_groups(BACKLOG), [True, False])
+        assert refused(RUN, RUN, made=MADE_NOW) == (all_groups(BACKLOG), [True, False])
+
+    def test_also_after_a_run_that_was_killed_just_before_it_claimed_it(self, take, refused):
+        take({}, append=True)
+        assert refused(RUN, RUN, backlog=BACKLOG, made=MADE_NOW) == (all_groups(BACKLOG), [False])
+
+    def test_but_not_what_an_earlier_run_has_copied_and_this_one_has_rebuilt(self, take, refused):
+        """Else the next run would begin after what is copied already, and copy it again."""
+        take({}, append=True)
+        rebuilt = {each.destination: (7, Progress(each.end, next=7)) for each in (MADE, THERE)}
+        assert refused(RUN, RUN, backlog=BACKLOG, append=True, rebuilt=rebuilt) == ([], [])
 
     def test_but_not_what_another_run_of_it_has_claimed_since(self, take, refused):
         take({}, append=True)
-        assert refused(RUN, RUN._replace(id="newer")) == ([], [True])
+        assert refused(RUN, RUN._replace(id="newer"), made=MADE_NOW) == ([], [True])
 
 
 def test_when_a_process_started():
