@@ -93,11 +93,12 @@ def copy_backlog(
         planned = entries.copy_entries(before, wanted, options.on_uncommitted)
         may_grow = options.live or (before.is_done and entries.are_set(before, planned, destination, receipt))
         grown = planning.growth(before, bounds, source, may_grow)
-    will_copy = save is None and not backlog.is_done
-    if will_copy:
-        if before is not None:  # an earlier run may have copied some of it
-            lost = takeover.check_takeover(backlog, destination, options.append)
-            takeover.check_lost(backlog, source, destination, lost, options.on_lost_progress)
+        if (
+            not before.is_done
+        ):  # before Spark starts: what stands against the claim is then refused with nothing written
+            lost = takeover.check_takeover(before, destination, options.append)
+            takeover.check_lost(before, source, destination, lost, options.on_lost_progress)
+    if save is None and not backlog.is_done:
         notes += unconsumed.zero_times(source, backlog.ranges)
     elif save is not None and not backlog.is_done:
         run = CopyRun(source, destination, options, save, say)
@@ -128,7 +129,9 @@ def copy_backlog(
         notes += kept
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
     notes += entries.copy_notes(backlog, ranges, planned)
-    return CopyOutcome(before, backlog, ranges, planned, plan, backlog != before or will_copy or set_now, notes)
+    return CopyOutcome(
+        before, backlog, ranges, planned, plan, backlog != before or not backlog.is_done or set_now, notes
+    )
 
 
 def restore_settings(earlier: Earlier, destination: Connection, save: Save | None) -> CopyOutcome:

@@ -11,7 +11,7 @@ import time
 import typing as t
 import uuid
 
-from ..._control import commits, groups, positions
+from ..._control import commits, groups, positions, topics
 from ..._control.positions import Bounds
 from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
@@ -122,10 +122,13 @@ def take_over(
 
 
 def check_takeover(backlog: Backlog, destination: Connection, append: bool) -> dict[TopicPartition, int]:
-    """What take_over() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
+    """What take_over() would refuse, as far as it can be known without ending any run. -> what it would call lost."""
     others.check_copies(backlog, destination)
     kept = read_progress(backlog, destination, stable=False)
-    bounds = positions.partition_bounds(destination, list(kept))
+    # A run may have been killed before it made the topics; who has made one with fewer partitions is told when they are made.
+    counts = topics.partition_counts(destination, {each.topic for each in kept})
+    existing = [each for each in kept if each.partition < counts.get(each.topic, 0)]
+    bounds = dict.fromkeys(kept, _EMPTY) | positions.partition_bounds(destination, existing)
     return _judged(backlog, destination, kept, bounds, not backlog.claimed and not any(kept.values()), append)[1]
 
 

@@ -55,6 +55,7 @@ def take(monkeypatch):
 
     monkeypatch.setattr(takeover.positions, "partition_bounds", bounds)
     monkeypatch.setattr(takeover.others, "check_copies", lambda *_args: None)
+    monkeypatch.setattr(takeover.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
     take.asked = []
     return take
 
@@ -97,6 +98,16 @@ def test_what_others_write_before_any_run_claims_the_copy_is_no_progress_that_is
     assert takeover.check_takeover(FRESH, DESTINATION, append=True) == {}
     taken = take({}, append=True)
     assert taken.claimed and [each.begin for each in taken.ranges] == [log.end, log.end]
+
+
+@pytest.mark.parametrize("counts", [{"there-to": 1}, {"there-to": 1, "made-to": 0}], ids=["topic", "partition"])
+def test_what_is_not_there_yet_is_empty_and_not_asked_about(take, monkeypatch, counts):
+    """A run was killed before it could make the topic; or somebody else has made it, which is told later."""
+    take({THERE.destination: Progress(9, next=7, end=9)})
+    take.asked.clear()
+    monkeypatch.setattr(takeover.topics, "partition_counts", lambda *_asked: counts)
+    assert takeover.check_takeover(BACKLOG, DESTINATION, append=False) == {}
+    assert take.asked == [THERE.destination]
 
 
 def test_nothing_is_copied_after_what_came_to_an_empty_topic_since_it_was_planned(take):
