@@ -259,7 +259,10 @@ def _bounds(destination: Connection, names: t.Collection[str]) -> dict[TopicPart
 
 
 def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, RecordCount | None]:
-    """What this copy has written of each partition, by destination partition; None where nobody knows."""
+    """What this copy has written of each partition, by destination partition; None where nobody knows.
+
+    Nothing, while no run has claimed it.
+    """
     progress = read_progress(backlog, destination, stable=False)
     written: dict[TopicPartition, RecordCount | None] = {}
     for backlog_range in backlog.ranges:
@@ -268,7 +271,7 @@ def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, R
         if done is not None:
             written[backlog_range.destination] = RecordCount(done.records, None if done.next is None else done.next - 1)
         else:
-            written[backlog_range.destination] = None if backlog_range.copies else RecordCount()
+            written[backlog_range.destination] = None if backlog_range.copies and backlog.claimed else RecordCount()
     return written
 
 

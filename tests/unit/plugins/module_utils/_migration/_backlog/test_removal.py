@@ -126,6 +126,12 @@ class TestGroupsWithoutAPlan:
         cluster.commits("billing", 130)
         assert cluster.remove().settings == ("orders",)
 
+    def test_where_no_run_has_claimed_it_nothing_is_copied(self, cluster):
+        """Producers and consumers have moved to its topic too early, so that it was refused."""
+        cluster.holds(None)
+        cluster.commits("billing", 110)
+        assert cluster.remove(dataclasses.replace(BACKLOG, claimed=False)).settings == ("orders",)
+
     def test_progress_that_somebody_has_reset_is_gone(self, cluster):
         cluster.commits(*all_groups(BACKLOG), 60)
         cluster.commits("billing", 119)
@@ -212,6 +218,20 @@ class TestWhileTheRecordsAreRead:
         with pytest.raises(Refused, match=why):
             cluster.remove(dataclasses.replace(MAKING, topics=(MADE, kept), ranges=ranges), remove_topics=True)
         assert cluster.done == ["fence", "claim"]
+
+    @pytest.mark.parametrize(
+        ("claimed", "why"),
+        [
+            (True, "the progress of the copy is gone"),
+            (False, "this copy has written 0 records, and the log holds 20 records"),
+        ],
+    )
+    def test_a_copy_that_no_run_has_claimed_has_had_no_progress(self, cluster, during, claimed, why):
+        during(lambda: None)
+        cluster.holds(None)
+        cluster.back = {}
+        with pytest.raises(Refused, match=f"topic orders, partition 0: it is not sure .*: {why}"):
+            cluster.remove(dataclasses.replace(MAKING, claimed=claimed), remove_topics=True)
 
 
 def test_settings_stay_suspended_under_another_copy(cluster):
