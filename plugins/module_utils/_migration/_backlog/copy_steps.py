@@ -82,8 +82,8 @@ class CopyRun:
             self.say(f"comparing what is there with the source: the progress of {partitions} is gone")
             ranges = [(each, lost[each.destination]) for each in backlog.ranges if each.destination in lost]
             taken = take_over(rebuilt=rebuild(spark, self.source, self.destination, ranges))
-        if isinstance(taken, Lost):
-            raise takeover.grown_since_rebuilt(self.destination, taken.ends)
+            if isinstance(taken, Lost):
+                raise takeover.changed_since_rebuilt(self.destination, taken.ends, lost)
         return taken
 
     def copy_records(self, spark: SparkSession, backlog: Backlog, prepared: Prepared, size: int) -> list[Note]:

@@ -75,7 +75,7 @@ def take_over(
 ) -> Backlog | Lost:
     """Claim the copy for this run: every other run of it is fenced, and ends. -> the copy with the begins that hold.
 
-    Lost: ranges without progress; nothing is claimed yet.
+    Lost: ranges without progress, but those that `rebuilt` tells of; nothing is claimed yet.
     As long as no run has claimed it, others have written whatever a log has grown by since it was planned. With `append`, it
     begins after them; without, it is refused, because no group would read that.
     made: topics that this run has just made. They are empty, and brokers that are still making their logs are not asked.
@@ -96,8 +96,8 @@ def take_over(
         is_first = not any(kept.values())
         ranges, lost = _judged(backlog, destination, kept, bounds, fresh and is_first, append)
         found_again = {at: progress for at, (end, progress) in (rebuilt or {}).items() if lost.get(at) == end}
-        if found_again.keys() != lost.keys():
-            return Lost(lost)
+        if unknown := lost.keys() - found_again.keys():
+            return Lost({at: lost[at] for at in unknown})
         if ranges != backlog.ranges or not backlog.claimed:
             backlog = dataclasses.replace(backlog, ranges=ranges, claimed=True)
             if save is not None:
@@ -213,15 +213,26 @@ def _check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[T
             )
 
 
-def grown_since_rebuilt(destination: Connection, lost: t.Mapping[TopicPartition, int]) -> Refused:
-    """The error for logs that have grown to these ends since what was copied to them was compared with the source."""
+def changed_since_rebuilt(
+    destination: Connection, lost: t.Mapping[TopicPartition, int], compared: t.Collection[TopicPartition]
+) -> Refused:
+    """The error for what is lost although what was copied has just been compared with the source.
+
+    lost: where the logs end that have grown meanwhile, or whose progress has gone. compared: the partitions that were.
+    """
     partition = min(lost)
     more = f" ({counted(len(lost) - 1, 'more partition')})" if len(lost) > 1 else ""
+    if partition in compared:
+        what, first = f"the log has grown to {lost[partition]}", "stop whoever writes there, and "
+        why = "somebody else writes to the topic, or a transaction has ended there; nothing tells which records are copies"
+    else:
+        what, first = "the progress of the copy has gone, too,", ""
+        why = "somebody deletes or resets a progress group, or its commits expire (offsets.retention.minutes)"
     return Refused(
-        f"the log has grown to {lost[partition]} while what was copied was compared with the source{more}",
+        f"{what} while what was copied was compared with the source{more}",
         cluster=str(destination),
-        why="somebody else writes to the topic, or a transaction has ended there; nothing tells which records are copies",
-        remedy="stop whoever writes there, and run again: what is there is compared once more before anything is written",
+        why=why,
+        remedy=f"{first}run again: what is there is compared once more before anything is written",
         **partition._asdict(),
         kind=FailureKind.PROGRESS_LOST,
     )

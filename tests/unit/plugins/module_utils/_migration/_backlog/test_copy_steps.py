@@ -228,3 +228,10 @@ def test_progress_that_is_gone_is_rebuilt_before_the_copy_is_claimed(claim):
 def test_a_log_that_grows_while_its_progress_is_rebuilt_is_named(claim):
     with pytest.raises(Refused, match="topic new, partition 0: the log has grown to 140 while .* run again"):
         claim(130, 140)
+
+
+def test_progress_that_goes_while_that_of_others_is_rebuilt_is_named():
+    """Nobody writes there, so nobody is to be stopped."""
+    error = copy_steps.takeover.changed_since_rebuilt(DESTINATION, {THERE: 140}, compared=[HERE])
+    assert "topic new, partition 0: the progress of the copy has gone, too, while what was copied" in str(error)
+    assert "Run again: " in str(error) and "grown" not in str(error)

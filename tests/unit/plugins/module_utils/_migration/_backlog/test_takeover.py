@@ -88,6 +88,11 @@ def test_others_are_and_what_has_grown_without_progress_is_lost(take):
     assert taken.ends == {MADE.destination: 7, THERE.destination: 7}
 
 
+def test_of_what_is_rebuilt_only_what_has_changed_since_is_still_lost(take):
+    rebuilt = {MADE.destination: (7, Progress(9, next=7)), THERE.destination: (6, Progress(8, next=6))}
+    assert take({}, BACKLOG, rebuilt=rebuilt).ends == {THERE.destination: 7}
+
+
 @pytest.mark.parametrize("log", [Bounds(0, 3, 7), Bounds(0, 9, 9)], ids=["open from before the plan", "ended since"])
 def test_what_others_write_before_any_run_claims_the_copy_is_no_progress_that_is_lost(take, monkeypatch, log):
     """A run was killed after it had planned: in an appended topic, a transaction was open, or somebody goes on writing."""
