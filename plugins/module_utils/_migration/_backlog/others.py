@@ -84,7 +84,7 @@ def readers_of_appended(backlog: Backlog, destination: Connection, ours: t.Colle
     appended = {each.destination for each in backlog.ranges if each.copies and each.begin > 0}
     if not appended:
         return []
-    names = [each.group for each in groups.list_groups(destination, surely=False) if not each.group.startswith(PREFIX)]
+    names = [each.group for each in groups.list_groups(destination) if not each.group.startswith(PREFIX)]
     readings = groups.read_groups(destination, names, stable=False, skip_denied=True)
     reading = [
         f"{visible_name(name)} ({partition}, offset {offsets[partition].offset})"

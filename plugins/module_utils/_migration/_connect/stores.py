@@ -72,7 +72,7 @@ def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> N
 
 def may_run(connection: Connection, connector: str) -> tuple[Note, ...]:
     """A note if workers of Connect run whose connectors nobody knows."""
-    listed = [each.group for each in groups.list_groups(connection, surely=False) if each.protocol_type == "connect"]
+    listed = [each.group for each in groups.list_groups(connection) if each.protocol_type == "connect"]
     running = [
         name
         for name, reading in groups.read_groups(connection, listed, skip_denied=True).items()
