@@ -100,13 +100,7 @@ def prepare(source: Connection, destination: Connection, backlog: Backlog, save:
     known = topics.partition_counts(destination, names)
     for topic in planned:
         if topic.created is None and topic.name not in known:
-            raise NotFound(
-                "the topic does not exist any more",
-                cluster=str(destination),
-                topic=topic.name,
-                remedy="plan again in another directory",
-                kind=FailureKind.TOPIC_RECREATED,
-            )
+            raise preconditions.other_topic(destination, "the topic does not exist any more", topic=topic.name)
     made, unclaimed = _make_missing(destination, backlog, known, save)
     configs = topic_configs(destination, names)
     existing = {topic.name: topic for topic in planned if topic.created is None and topic.name in copied}

@@ -72,10 +72,10 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
     now = Traits(topic_ids=topics.topic_ids(destination, noted.topic_ids))
     for topic in backlog.topics:
         if topic.name in noted.topic_ids and topic.name not in now.topic_ids:
-            raise _other_topic(destination, "the topic does not exist any more", topic=topic.name)
+            raise other_topic(destination, "the topic does not exist any more", topic=topic.name)
         if how := noted.how_recreated(topic.name, now):
             what = f"the topic was deleted and created again since the copy was planned: {how}"
-            raise _other_topic(destination, what, topic=topic.name)
+            raise other_topic(destination, what, topic=topic.name)
     if not backlog.is_done:
         noted = backlog.source_identity.traits
         now = Traits(topic_ids=topics.topic_ids(source, [topic.source for topic in backlog.topics]))
@@ -130,7 +130,7 @@ def check_log(
         return
     if bounds.high_watermark < next_:
         what = f"the log ends at {bounds.high_watermark}, and records were copied up to {next_}"
-        raise _other_topic(
+        raise other_topic(
             connection, what, why="the topic was recreated or truncated", **backlog_range.destination._asdict()
         )
     if first is not None and bounds.log_start > first:
@@ -138,7 +138,7 @@ def check_log(
         if first > backlog_range.begin:
             what += f", of which a group needs those from {first} on"
         why = "copied records were deleted before every group has consumed them"
-        raise _other_topic(connection, what, why=why, **backlog_range.destination._asdict())
+        raise other_topic(connection, what, why=why, **backlog_range.destination._asdict())
 
 
 def check_source_log(connection: Connection, backlog_range: BacklogRange, bounds: Bounds) -> None:
@@ -285,7 +285,7 @@ def sizes(backlog: Backlog, source: Connection, bounds: t.Mapping[TopicPartition
     return result
 
 
-def _other_topic(connection: Connection, what: str, **more: t.Any) -> Refused:
+def other_topic(connection: Connection, what: str, **more: t.Any) -> Refused:
     """The error for a topic that is not, or does not hold, what the copy knows of it."""
     return Refused(what, cluster=str(connection), remedy=begin_anew(), kind=FailureKind.TOPIC_RECREATED, **more)
 

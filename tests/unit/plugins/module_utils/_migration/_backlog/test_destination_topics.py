@@ -84,6 +84,17 @@ def test_a_topic_that_looks_as_planned_takes_the_records_but_is_nobody_s(prepare
     assert topic.created is None  # so that it is not deleted when the copy is given up
 
 
+def test_a_topic_that_goes_after_it_was_looked_at_is_told_as_one_that_a_later_run_misses(monkeypatch):
+    monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_asked: {})
+    monkeypatch.setattr(preconditions.topics, "topic_ids", lambda *_asked: {})
+    backlog = Backlog("copy", "a", "b", "c", (BacklogTopic("orders", "orders", topic_id="its"),), ())
+    with pytest.raises(Refused, match="topic orders: the topic does not exist any more. Begin anew, but") as later:
+        preconditions.check_topics(backlog, DESTINATION, DESTINATION)
+    with pytest.raises(Refused) as now:
+        destination_topics.prepare(DESTINATION, DESTINATION, backlog, [].append)
+    assert (str(now.value), now.value.kind) == (str(later.value), later.value.kind)
+
+
 def test_where_brokers_give_no_ids_nobody_can_know(prepare):
     (topic,) = prepare({"retention.ms": "777"}, topic_id=None).topics
     assert topic.suspended["retention.ms"].before == "777" and topic.created == PLANNED.created
