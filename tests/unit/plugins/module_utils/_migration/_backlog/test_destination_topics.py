@@ -156,7 +156,7 @@ def test_a_topic_that_is_made_wants_no_more_replicas_in_sync_than_it_has(plan, r
         (
             Refusal("TOPIC_ALREADY_EXISTS", "exists"),
             Refused,
-            "orders: it cannot be created: the brokers say that it exists",
+            "orders: it cannot be created: .* exists, and do not show it: it is being deleted, or the user may not describe it",
         ),
         (Refusal("TOPIC_AUTHORIZATION_FAILED", "no"), NotAuthorized, "needs ACL TOPIC CREATE on orders"),
     ],
