@@ -260,7 +260,10 @@ def _after(
     if partition in set_back:
         what = "is stored instead of what an earlier hand-over has stored"
         why = "what MirrorMaker 2 was set back to copy again would be left out"
-        remedy = f"set {option_name('on_rewind')} to keep to let it copy that again, or to rewind to store Replicator's again"
+        remedy = (
+            f"set {option_name('on_rewind')} to keep to let it copy that again, or to rewind to store Replicator's position "
+            "again"
+        )
     raise Refused(
         f"{partition}: {stored.get(partition, 'nothing')} {what}, and Replicator has copied up to {offsets[partition]}"
         + (f" ({len(doubtful):,} partitions differ)" if doubtful[1:] else ""),

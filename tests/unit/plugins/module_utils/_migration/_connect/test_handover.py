@@ -352,7 +352,9 @@ def test_who_was_set_back_since_is_set_forward_again_only_if_asked_for(run, sinc
     its = run({FIRST: 50})
     its.hand_over()
     its.store.offsets = back = {} if since is None else {FIRST: since}
-    said = f"orders-0: {since or 'nothing'} is stored instead of what.*: what MirrorMaker 2 was set back to copy again would be"
+    said = (
+        f"orders-0: {since or 'nothing'} is stored instead of what.*set back to copy again.*Replicator's position again"
+    )
     with pytest.raises(Refused, match=said):
         its.hand_over()
     kept = its.hand_over(on_rewind="keep")
