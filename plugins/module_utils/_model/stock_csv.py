@@ -99,6 +99,8 @@ def _cells(line: str) -> list[str]:
         cells = next(csv.reader([line], strict=True), [])
     except csv.Error as exc:
         raise ValueError("its quotation marks are not closed, or something follows them") from exc
+    if any(cell.startswith(BYTE_ORDER_MARK) for cell in cells):
+        raise ValueError("a cell begins with a byte order mark; two files may have been joined")
     return cells[:-1] if len(cells) > 3 and not cells[-1].strip() else cells  # a comma at the end
 
 

@@ -190,6 +190,12 @@ def test_a_backup_of_three_columns_is_refused_for_several_groups(selection):
         ("billing,,0,41\n", "a name is empty"),
         ("billing,orders,0,41\nbilling,orders,0,42\n", "two lines for group billing and orders-0, lines 1 and 2"),
         ("billing,orders\r,0,41\n", "it has a carriage return; end lines with a line feed"),
+        ("\ufeffbilling,orders,0,41\n\ufeffshipping,orders,0,41\n", "line 2 of /srv/snapshot.csv"),
+        (
+            'billing,orders,0,41\n\ufeff"shipping",orders,0,41\n',
+            "a cell begins with a byte order mark; two files may have been joined",
+        ),
+        ("\ufeff\ufeffbilling,orders,0,41\n", "a cell begins with a byte order mark"),
     ],
 )
 def test_csv_that_cannot_be_meant_is_refused(text, why):
