@@ -144,12 +144,17 @@ def _check_new_groups_go(
     )
     outcome = roll_back(receipt, selection, cluster, policies, None, gone=gone)
     _check_all_topics_go(receipt, selection, names, cluster)
-    current = {key: now for key, now in outcome.before.items() if now is not None}
-    alone = current.keys() - outcome.set.keys()
-    kept = [entry for entry in receipt.entries if entry.key in alone and rollback.is_to_move(entry, current)]
-    if kept:
-        raise _beside_new_groups(kept, current, policies, cluster)
-    return [entry for entry in receipt.entries if entry.key in current and entry.key in outcome.set]
+    groups = {*outcome.kept_groups}
+    kept = [entry for entry in receipt.entries if entry.group in groups and entry.key in outcome.before]
+    stays = {key: now for key, now in outcome.after.items() if key[0] in groups and now is not None}
+    beside = {group for group, _partition in stays}
+    to_move = [entry for entry in kept if entry.group in beside and rollback.is_to_move(entry, stays)]
+    moved = [entry for entry in to_move if not rollback.is_as_set(entry, stays.get(entry.key))]
+    if moved or outcome.active_groups:
+        raise _beside_new_groups(moved, stays, outcome.active_groups, policies, cluster)
+    # All that is kept has nothing now, and stays beside no group; but fail refuses the rollback of it.
+    rollback.without_kept(kept, stays, options.on_rewind, options.on_advance, str(cluster))
+    return [entry for entry in receipt.entries if outcome.before.get(entry.key) and entry.key in outcome.set]
 
 
 def _check_all_topics_go(
@@ -184,16 +189,19 @@ def _check_all_topics_go(
 
 
 def _beside_new_groups(
-    kept: list[ReceiptEntry], current: Commits, policies: CommitOptions, cluster: Connection
+    moved: list[ReceiptEntry],
+    current: Commits,
+    in_use: t.Iterable[str],
+    policies: CommitOptions,
+    cluster: Connection,
 ) -> Refused:
-    """The refusal to make groups again beside new ones of which these entries stay: they have moved, or are in use."""
-    moved = [entry for entry in kept if not rollback.is_as_set(entry, current[entry.key])]
-    unmoved = {entry.group for entry in kept} - {entry.group for entry in moved}
+    """The refusal to make groups again beside new ones that stay: these entries have moved, or the groups are in use."""
     stays = [
-        f"{group_partition(*entry.key)} was set to {commit_text(entry.written)} and has {commit_text(current[entry.key])} now"
+        f"{group_partition(*entry.key)} was set to {commit_text(entry.written)} and has {commit_text(now)} now"
         for entry in moved
+        for now in [current.get(entry.key)]
     ]
-    stays += [f"{visible_name(group)} is in use" for group in sorted(unmoved)]
+    stays += [f"{visible_name(group)} is in use" for group in in_use]
     refused = f", so {option_name('on_rewind')}: keep is refused, too" if moved else ""
     alone = rollback.unjoined(writing.read_named_groups(cluster, {entry.group for entry in moved}))
     repeats = rollback.repeats(moved, current, never_joined=alone, one_cluster=True)

@@ -36,10 +36,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
+    Origin,
+    Pending,
+    Receipt,
+    ReceiptEntry,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
     CertificateName,
     Reason,
@@ -124,9 +130,15 @@ def test_the_file_is_on_disk_before_the_first_group_is_removed(cluster):
     assert outcome == predicted and outcome.groups == ["billing", "shipping"]
     assert cluster.done == ["file", "billing removed", "shipping removed"]
     assert set(cluster.groups) == {"new-billing", "new-shipping"}
-    assert cluster.saved.gone() == OLD
+    assert cluster.saved.gone() == OLD and outcome.removed == cluster.saved
     again = cluster.remove()
     assert (again.groups, again.left_out, again.removed) == ([], [], cluster.saved)
+
+
+def test_where_nothing_is_to_be_removed_there_is_no_file(cluster):
+    for name in OLD:
+        del cluster.groups[name]
+    assert cluster.remove().removed is None and cluster.done == []
 
 
 def became(group: str, partition: TopicPartition) -> ReceiptEntry:
@@ -449,6 +461,89 @@ def test_an_old_group_comes_back_only_if_its_new_one_goes(cluster):
         )
     assert cluster.done == [] and "billing" not in cluster.groups
     assert "billing" in cluster.restore(None, BILLING, on_rewind="rewind").groups
+
+
+def had_before(line: ReceiptEntry) -> ReceiptEntry:
+    return line._replace(before=CommittedOffset(3))
+
+
+def test_a_new_group_of_which_an_offset_has_expired_is_not_called_in_use(cluster):
+    cluster.remove()
+    cluster.done.clear()
+    del cluster.groups["new-billing"][P1]
+    receipt = BILLING.merged([had_before(became("billing", P1))])
+    for policy in ("fail", "keep"):
+        with pytest.raises(Refused) as refused:
+            cluster.restore(None, receipt, on_rewind=policy)
+        told = str(refused.value)
+        assert "beside new groups that stay: new-billing orders-1 was set to 7 and has none now: both would" in told
+        assert "set on_rewind to rewind to accept that" in told and "in use" not in told and "orders-0" not in told
+    assert cluster.done == [] and "billing" not in cluster.groups
+    assert cluster.restore(None, receipt, on_rewind="rewind").groups == ["billing", "shipping"]
+
+
+def test_a_new_group_that_has_expired_stays_beside_no_old_one_and_is_refused_where_its_rollback_would_be(cluster):
+    cluster.remove()
+    cluster.done.clear()
+    del cluster.groups["new-shipping"]
+    receipt = Receipt("id", (had_before(became("shipping", P0)),))
+    told = "new-shipping, topic orders, partition 0: the group was set to 9 and has committed nothing now"
+    for call in (cluster.restore, lambda *args: cluster.roll_back(*args[::-1])):
+        with pytest.raises(Refused, match=f"{told}: .* Set on_rewind to rewind"):
+            call(None, receipt)
+    assert cluster.done == [] and "shipping" not in cluster.groups
+    assert "shipping" in cluster.restore(None, receipt, on_rewind="keep").groups
+
+
+@pytest.mark.parametrize(
+    ("line", "now"),
+    [
+        (became("billing", P0)._replace(written=CommittedOffset(6), pending=Pending.COMMIT), OLD["billing"][P0]),
+        (had_before(became("billing", P0)), CommittedOffset(3)),
+    ],
+    ids=["a commit was killed before it wrote", "it is back already"],
+)
+def test_of_a_new_group_that_stays_only_what_has_moved_is_named(cluster, line, now):
+    cluster.remove()
+    cluster.groups["new-billing"] = {P0: now, P1: CommittedOffset(30)}
+    with pytest.raises(Refused) as refused:
+        cluster.restore(None, BILLING.merged([line]), on_rewind="keep")
+    assert "orders-1 was set to 7 and has 30 now" in str(refused.value) and "orders-0" not in str(refused.value)
+
+
+def test_a_new_group_of_a_killed_renewal_which_the_rollback_would_make_again_stays(cluster):
+    cluster.remove()
+    del cluster.groups["new-shipping"]
+    receipt = dataclasses.replace(SHIPPED, renewing=(SnapshotEntry("new-shipping", P0, CommittedOffset(30)),))
+    with pytest.raises(Refused, match="that stay: new-shipping orders-0 was set to 9 and has 30 now"):
+        cluster.restore(None, receipt, on_rewind="keep")
+    cluster.groups["new-billing"][P1] = CommittedOffset(30)
+    with pytest.raises(Refused) as refused:  # of an expired one beside it, nothing stays
+        expired = had_before(became("shipping", P0))
+        cluster.restore(None, BILLING.merged([expired]), on_rewind="keep")
+    assert "shipping" not in str(refused.value)
+
+
+def test_the_selected_topics_alone_tell_what_has_moved(cluster):
+    cluster.remove()
+    cluster.groups["new-billing"] = {P0: CommittedOffset(30), P1: CommittedOffset(30)}
+    receipt = BILLING.merged([had_before(became("shipping", P0)._replace(group="new-billing"))])
+    with pytest.raises(Refused) as refused:
+        cluster.restore(Selection(groups=("billing",)), receipt, on_rewind="keep")
+    assert "orders-1" in str(refused.value) and "orders-0" not in str(refused.value)
+
+
+@pytest.mark.parametrize("is_rolled_back", [True, False])
+def test_a_new_group_that_is_rolled_back_already_or_has_expired_needs_no_old_one(cluster, is_rolled_back):
+    """Nothing is taken from it."""
+    cluster.remove()
+    cluster.groups["billing"], cluster.states = {}, {"billing": "Stable"}
+    line = had_before(became("billing", P0))
+    if is_rolled_back:
+        line = line._replace(written=None, after=None)
+    cluster.groups["new-billing"] = {P0: CommittedOffset(3)} if is_rolled_back else {}
+    policies = {"on_active_group": "skip_group", "on_rewind": "rewind"}
+    assert cluster.restore(None, Receipt("id", (line,)), **policies).groups == ["shipping"]
 
 
 def test_a_rename_of_thousands_of_group_partitions_is_undone_in_no_time(cluster):
