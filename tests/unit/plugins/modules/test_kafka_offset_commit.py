@@ -221,6 +221,14 @@ def test_a_receipt_that_has_grown_is_saved_after_the_writes_and_rolled_back(comm
         )
 
 
+def test_what_a_renewal_is_to_make_again_is_saved_only_if_a_later_run_can_read_it(commit, tmp_path):
+    twice = (snapshot.SnapshotEntry("billing", ORDERS, CommittedOffset(5)),) * 2
+    commit.does = lambda save: save(dataclasses.replace(written(3), renewing=twice))
+    result = commit()
+    assert result["failed"] and "no later run could read it: renewing: group billing has two entries" in result["msg"]
+    assert not (tmp_path / "r.json").exists()
+
+
 def _grown():
     """Two entries before and after the first one is read back; nothing of the other was written."""
     line = written(1).entries[0]

@@ -858,6 +858,32 @@ def test_a_consumer_that_joins_a_group_that_is_left_alone_is_no_hindrance(cluste
     assert commit(PLAN, cluster.saved, CLOUD, NOW, cluster.save).active_groups == []
 
 
+def test_who_would_go_back_after_a_commit_that_was_killed_is_told_that_it_may_have_consumed_since(cluster):
+    with cluster.killed_after(1):
+        set_to(cluster, 40)
+    cluster.groups["mailing"] = {P0: CommittedOffset(95)}
+    again = only(entry("mailing", P0, 40, CommittedOffset(95)))
+    with pytest.raises(Refused, match="95 would move back to 40") as found:
+        commit(again, cluster.saved, CLOUD, NOW, cluster.save)
+    assert "the receipt does not say whether it has consumed since" in str(found.value.why)
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_only_after_a_commit_that_was_read_back_may_the_old_group_be_gone(cluster, monkeypatch, is_killed):
+    """An earlier run may have removed it, once its new group had the offset; this has expired since."""
+    monkeypatch.setattr(source_watch, "groups", MemoryGroups({}))
+    renamed = only(entry("mailing", P0, 40, None, origin="letters"), source_id="cloud-id")
+    if is_killed:
+        with cluster.killed_after(1):
+            commit(renamed, None, CLOUD, NOW, cluster.save)
+        with pytest.raises(GroupBusy, match="group letters: .* orders-0"):
+            commit(renamed, cluster.saved, CLOUD, REWIND, cluster.save, source=CLOUD)
+    else:
+        commit(renamed, None, CLOUD, NOW, cluster.save)
+        del cluster.groups["mailing"]
+        assert commit(renamed, cluster.saved, CLOUD, REWIND, cluster.save, source=CLOUD).set
+
+
 @pytest.mark.parametrize("earlier_group", ["shipping", "billing"])
 def test_a_group_whose_commits_are_gone_is_not_migrated_again_in_silence(cluster, earlier_group):
     """They have expired, or the group was removed or renamed, by whatever tool."""
@@ -1095,6 +1121,14 @@ def test_a_group_whose_line_somebody_has_removed_from_the_plan_may_not_start(clu
     outcome = commit(plan, None, CLOUD, skip, cluster.save, snapshot)
     assert outcome.may_start(entries) == ["shipping"]
     assert outcome.may_not_start(entries) == {"new-billing", "gone"}
+
+
+def test_a_plan_without_a_snapshot_has_what_is_selected_and_nothing_else(cluster):
+    with pytest.raises(Refused, match="the plan has 1 group that is not selected: billing"):
+        commit(PLAN, None, CLOUD, REWIND, None, selection=ONLY_SHIPPING)
+    audit = Selection(groups=("audit", "billing", "shipping"))
+    outcome = commit(PLAN, None, CLOUD, REWIND, None, selection=audit)
+    assert (outcome.left_out, outcome.may_not_start(PLAN.entries)) == (["audit: not in the plan"], {"audit"})
 
 
 def test_a_group_of_which_nothing_was_taken_may_not_start(cluster):

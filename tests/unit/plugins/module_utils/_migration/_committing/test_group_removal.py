@@ -158,6 +158,15 @@ def test_new_groups_that_have_consumed_since_are_known_by_the_receipt(cluster):
     assert cluster.remove(receipt=SHIPPED).groups == ["billing", "shipping"]
 
 
+def test_what_another_plan_has_given_is_not_what_this_one_gives(cluster):
+    cluster.protocols["new-shipping"] = "consumer"
+    cluster.groups["new-shipping"][P0] = CommittedOffset(8)
+    (line,) = SHIPPED.entries
+    other = line._replace(written=CommittedOffset(4), after=CommittedOffset(4))
+    with pytest.raises(Refused, match="has the committed offset 8, and not 9 of the plan.*Commit the plan first"):
+        cluster.remove(receipt=SHIPPED.merged([other]))
+
+
 def test_an_old_group_is_not_removed_where_the_new_one_loses_its_offset_in_the_last_moment(cluster):
     cluster.after_reading = cluster.groups["new-shipping"].clear
     with pytest.raises(Refused, match="has the committed offset none, and not 9"):
@@ -234,6 +243,14 @@ def test_an_old_group_stays_where_a_new_one_does_not_get_all_that_it_had_committ
         for partition, offset in ([(0, 5)] if on_blocked == "skip_group" else [(1, 7)])
     ]
     assert set(cluster.groups) == {"billing", "new-billing", "new-shipping"}
+
+
+def test_a_group_gives_up_no_partition_on_which_it_has_committed_nothing(cluster):
+    merged = PLAN.entries[1]
+    merged = dataclasses.replace(merged, source=(*merged.source, SourcePosition("shipping", P1, None)))
+    outcome = cluster.remove(plan_of(PLAN.entries[0], blocked(merged), PLAN.entries[2]), on_blocked="skip_partition")
+    assert outcome.groups == ["shipping"]
+    assert [line.partition(":")[0] for line in outcome.left_out] == ["billing"]
 
 
 def test_groups_that_become_one_stay_together_where_it_is_left_out_as_a_whole(cluster):
