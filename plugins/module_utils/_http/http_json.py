@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import http.client
 import json
 import os
@@ -54,14 +55,22 @@ class Endpoint:
     @property
     def credentials(self) -> str | None:
         """The login as the Authorization header has it."""
-        return self.login and base64.b64encode(":".join(self.login).encode()).decode()
+        return self.login and _basic(self.login)
 
     def hidden(self, text: str) -> str:
-        """What the endpoint says, in one line and without the secret that it was told, decoded or not."""
-        own = self.login and self.login[1]
-        for secret in filter(None, (self.credentials, own, own and urllib.parse.unquote(own))):
+        """What the endpoint says, in one line and without the secret, URL-encoded, decoded or as it was told."""
+        secrets: set[str] = set()
+        for form in (str, urllib.parse.unquote, functools.partial(urllib.parse.quote, safe="")):
+            if self.login is not None:
+                login = (form(self.login[0]), form(self.login[1]))
+                secrets |= {login[1], _basic(login)}
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):  # one may be a part of another
             text = text.replace(secret, HIDDEN)
         return shortened("".join(letter if letter.isprintable() else " " for letter in text).strip(), _SHOWN)
+
+
+def _basic(login: tuple[str, str]) -> str:
+    return base64.b64encode(":".join(login).encode()).decode()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)

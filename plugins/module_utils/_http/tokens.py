@@ -82,13 +82,14 @@ def token_source(connection: Connection) -> TokenSource:
 
 
 def _logins(connection: Connection) -> list[Login]:
-    """Client id and secret as the Authorization header may have them: encoded as RFC 6749, section 2.3.1, wants it, and plain.
+    """Client id and secret as the Authorization header may have them: plain, and encoded as RFC 6749, section 2.3.1, wants it.
 
-    Many endpoints do not decode them, so that Kafka's clients send them plain by default (KIP-1025).
+    Kafka's clients send them plain by default (KIP-1025), and what most endpoints give as a secret is the same in both forms.
+    A colon would end a plain client id (RFC 7617).
     """
     plain = (connection.oauth_client_id or "", connection.oauth_client_secret or "")
     encoded = (urllib.parse.quote(plain[0], safe=""), urllib.parse.quote(plain[1], safe=""))
-    return list(dict.fromkeys([encoded, plain]))
+    return [encoded] if ":" in plain[0] else list(dict.fromkeys([plain, encoded]))
 
 
 def _new_token(connection: Connection, logins: list[Login]) -> tuple[str, float]:
@@ -122,28 +123,9 @@ def _claims(token: str) -> dict[str, t.Any]:
 
 
 def _granted(connection: Connection, logins: list[Login]) -> tuple[str, float]:
-    """A token, and how many seconds it lives. logins: only the first that the endpoint knows is left.
-
-    The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1).
-    """
-    form = {"grant_type": "client_credentials", "scope": connection.oauth_scope, "audience": connection.oauth_audience}
-    url = connection.oauth_token_url or ""
-    body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
-    for login in list(logins):
-        endpoint = _endpoint(connection, login)
-        try:
-            answer = ask_patiently(functools.partial(ask, endpoint, "POST", url, body, _FORM), PATIENCE)
-        except ConnectionFailed as exc:
-            raise _failed(connection, exc.why or exc.what) from exc
-        if answer.is_success:
-            logins[:] = [login]
-        if not _is_unknown(answer):
-            break
+    """A token, and how many seconds it lives. logins: see _answer()."""
     try:
-        if not answer.is_success:
-            code = _code(answer)
-            raise ValueError(f"{answer.status} {endpoint.hidden(answer.reason)}{f' ({code})' if code else ''}")
-        granted = answer.json()
+        granted = _answer(connection, logins).json()
         if isinstance(granted, dict):
             return _token(granted), _lifetime(granted)
         raise ValueError("its answer is no JSON object")
@@ -151,9 +133,31 @@ def _granted(connection: Connection, logins: list[Login]) -> tuple[str, float]:
         raise _failed(connection, str(exc)) from exc
 
 
-def _is_unknown(answer: HttpAnswer) -> bool:
-    """Does an endpoint say that it does not know client and secret?"""
-    return answer.status == 401 or (answer.status == 400 and _code(answer) in ("invalid_client", "unauthorized_client"))
+def _answer(connection: Connection, logins: list[Login]) -> HttpAnswer:
+    """What grants a token. logins: only the first that the endpoint takes is left.
+
+    The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1). Raises
+    ConnectionFailed with what the first login has met, if none is taken: endpoints say various things of a form that they do
+    not know.
+    """
+    form = {"grant_type": "client_credentials", "scope": connection.oauth_scope, "audience": connection.oauth_audience}
+    url = connection.oauth_token_url or ""
+    body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
+    failures = []
+    for login in list(logins):
+        endpoint = _endpoint(connection, login)
+        try:
+            answer = ask_patiently(functools.partial(ask, endpoint, "POST", url, body, _FORM), PATIENCE)
+        except ConnectionFailed as exc:
+            failures.append(_failed(connection, exc.why or exc.what))
+            break
+        if answer.is_success:
+            logins[:] = [login]
+            return answer
+        code = _code(answer)
+        why = f"{answer.status} {endpoint.hidden(answer.reason)}{f' ({code})' if code else ''}"
+        failures.append(_failed(connection, why))
+    raise failures[0]
 
 
 def _code(answer: HttpAnswer) -> str:

@@ -41,38 +41,54 @@ def test_a_token_is_granted_for_the_client_and_kept():
     assert endpoint.asked == [(basic, form)]
 
 
+PLAIN, ENCODED = ("Basic " + base64.b64encode(login).decode() for login in (b"migrator:s3@cret", b"migrator:s3%40cret"))
+
+
+def of_two_forms(endpoint):
+    """A client whose secret has a character that URLs encode."""
+    return connection(oauth_token_url=endpoint.url, oauth_client_id="migrator", oauth_client_secret="s3@cret")
+
+
 @pytest.mark.parametrize(
-    ("status", "answer"),
-    [(401, b""), (400, b'{"error": "invalid_client"}'), (400, b'{"error": "unauthorized_client"}')],
+    ("taken", "asked"), [(PLAIN, [PLAIN, PLAIN]), (ENCODED, [PLAIN, ENCODED, ENCODED])], ids=["plain", "encoded"]
 )
-def test_an_endpoint_that_does_not_decode_client_and_secret_gets_them_plain(status, answer):
-    """As Kafka's clients send them by default. A right secret with such characters was refused and called wrong."""
-    encoded, plain = (
-        "Basic " + base64.b64encode(login).decode() for login in (b"mig%3Arator:s3%40cret", b"mig:rator:s3@cret")
-    )
+@pytest.mark.parametrize("refusal", [(401, b""), (400, b'{"error": "invalid_request"}')])
+def test_a_secret_goes_plain_as_from_kafkas_clients_and_encoded_to_an_endpoint_that_decodes_it(taken, asked, refusal):
+    """A right secret with such characters was refused and called wrong, or began each process with a failed login."""
 
-    def knows_plain(_form):
-        known = endpoint.asked[-1][0] == plain
-        return (200, b'{"access_token": "t0ken", "expires_in": 10}') if known else (status, answer)
+    def knows_one(_form):
+        return (200, b'{"access_token": "t", "expires_in": 10}') if endpoint.asked[-1][0] == taken else refusal
 
-    with TokenEndpoint(knows_plain) as endpoint:
-        its = connection(
-            oauth_token_url=endpoint.url, oauth_client_id="mig:rator", oauth_client_secret="s3@cret", oauth_scope="a"
-        )
-        assert token_source(its).token()[0] == "t0ken"  # which expires soon: two are granted
-    assert [login for login, _form in endpoint.asked] == [encoded, plain, plain]
+    with TokenEndpoint(knows_one) as endpoint:
+        assert token_source(of_two_forms(endpoint)).token()[0] == "t"  # which expires soon: two are granted
+    assert [login for login, _form in endpoint.asked] == asked
 
 
-def test_a_refusal_of_the_request_is_no_reason_to_ask_once_more():
-    with granting(b'{"error": "invalid_scope"}', 400) as endpoint, pytest.raises(ConnectionFailed):
+@pytest.mark.parametrize("second", [400, None], ids=["refused", "no answer"])
+def test_what_the_first_form_of_a_secret_has_met_is_told(second, monkeypatch):
+    monkeypatch.setattr(tokens, "SECONDS", 0.5)
+
+    def refuses(_form):
+        if endpoint.asked[-1][0] == ENCODED and second is None:
+            time.sleep(1)
+        return (401, b"") if endpoint.asked[-1][0] == PLAIN else (400, b"")
+
+    with TokenEndpoint(refuses) as endpoint, pytest.raises(ConnectionFailed, match="401 Unauthorized"):
+        token_source(of_two_forms(endpoint))
+    assert len(endpoint.asked) == 2
+
+
+def test_a_secret_that_looks_the_same_in_both_forms_is_tried_once():
+    with granting(b"", 401) as endpoint, pytest.raises(ConnectionFailed):
         token_source(client_of(endpoint))
     assert len(endpoint.asked) == 1
 
 
-def test_neither_form_of_a_secret_is_shown():
-    for own in ("s3%40cret", "s3@cret"):
-        said = tokens.Endpoint("idp", ("migrator", own)).hidden("no s3@cret")
-        assert "s3@cret" not in said and said.startswith("no ")
+@pytest.mark.parametrize("own", ["a+b/c", "a%2Bb%2Fc"])
+def test_no_form_of_a_secret_is_shown(own):
+    logins = (f"migrator:{form}".encode() for form in ("a+b/c", "a%2Bb%2Fc"))
+    for told in ("a+b/c", "a%2Bb%2Fc", *(base64.b64encode(login).decode() for login in logins)):
+        assert tokens.Endpoint("idp", ("migrator", own)).hidden(f"bad {told} here") == "bad *** here"
 
 
 def test_a_token_that_expires_soon_is_renewed():
