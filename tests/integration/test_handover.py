@@ -216,7 +216,7 @@ def test_wrong_input_is_refused_before_anything_is_written(handover):
     replicator.store(topic, 2, '{"offset":50}')
     looked = succeeds("kafka_connect_offsets", check=True, **stored)
     assert {row["topic"] for row in looked["entries"]} == {topic}
-    assert any("does not have their topics any more: 1 position, of gone-0." in line for line in looked["warnings"])
+    assert any("does not have them any more: 1 position, of gone-0." in line for line in looked["warnings"])
     with pytest.raises(NoSuchTopic):
         handover.stored()
 

@@ -48,6 +48,24 @@ class ReplicationPolicy(t.NamedTuple):
             return topic
         return topic.removeprefix(prefix) if topic.startswith(prefix) and topic != prefix else None
 
+    def never_copies(self, topic: str) -> bool:
+        """Is a topic of the source internal, or a copy of the target's own? No setting of MirrorMaker 2 changes that.
+
+        See ReplicationPolicy.isInternalTopic() and MirrorSourceConnector.isCycle(). may_not_copy() tells what versions before
+        KIP-1074 never copy either.
+        """
+        aliases = topic.split(self.separator)[:-1] if self.separator and not self._keeps(topic) else []
+        return (
+            topic.startswith(("__", "."))
+            or topic.endswith(self._internal("", "checkpoints"))
+            or (topic.startswith("mm2") and topic.endswith(self._internal("")))
+            or (bool(self.target_alias) and self.target_alias in aliases)
+        )
+
+    def may_not_copy(self, topic: str) -> bool:
+        """Does the version of MirrorMaker 2 decide whether it copies a topic?"""
+        return topic.endswith((".internal", "-internal", self._internal("")))
+
     @property
     def checkpoints(self) -> InternalTopic:
         """Where MirrorCheckpointConnector writes."""

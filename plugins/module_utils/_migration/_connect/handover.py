@@ -13,7 +13,7 @@ from ..._model.choosing import Holder
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connect_receipt import ConnectEntry, ConnectReceipt
 from ..._model.connection import Connection
-from ..._model.errors import Refused
+from ..._model.errors import InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind, excluded
@@ -24,7 +24,7 @@ from ..._model.records import TopicPartition, every_partition
 from ..._model.replication_policy import HEARTBEATS, ReplicationPolicy
 from ..._model.selection import Selected, Selection, all_excluded
 from ..file_clusters import check_cluster, keeps_rollback
-from .replicator import Offsets, Replicator, stopped_at
+from .replicator import Offsets, Replicator, read_positions
 from .still_copying import IDLE_WAIT, Look, check_rests
 from .stores import Misplaced, Store, check_read_back, check_stopped
 
@@ -84,16 +84,15 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     """
     task.selection.check_words()
     task = dataclasses.replace(task, selection=_of_copies(task.selection))
-    notes = [*store.check()]
-    replicator = task.replicator
-    check_stopped(task.source, [replicator.group])
-    check_stopped(replicator.connection, replicator.worker_groups)
-    known_offsets = stopped_at(task.source, replicator, task.selection, notes)
-    holder = Holder("among those of which a position is known", str(replicator.connection))
-    selected, left_out = _selected(task.selection, known_offsets, holder)
-    chosen = {partition: offset for partition, offset in sorted(known_offsets.items()) if selected.has(partition.topic)}
+    notes = [*_check_stopped(task, store)]
+    told = read_positions(task.source, task.replicator, notes)
+    holder = Holder("among those of which a position is known", str(task.replicator.connection))
+    partitions = sorted({*told.stored, *told.of_group})
+    selected, left_out = _selected(task.selection, partitions, holder)
     notes += left_out
-    offsets = _of_existing_topics(task.source, chosen, notes)
+    chosen = _copied_on(task, [partition for partition in partitions if selected.has(partition.topic)], notes)
+    notes += told.compared(task.source, task.replicator, chosen)
+    offsets = {partition: told.known[partition] for partition in chosen}
     stored = store.read()
     notes += [*stored.notes, *_without_position(task.source, offsets, stored.offsets)]
     _check_misplaced(store, stored.misplaced, task.on_misplaced)
@@ -102,7 +101,7 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     after = _after(task.on_rewind, offsets, stored.offsets, receipt)
     changes = {at: offset for at, offset in after.items() if offset is not None and before[at] != offset}
     look = Look(offsets, _check(task, changes, notes))
-    notes += _look_again(task, look) if changes else []
+    notes += _look_again(task, store, look) if changes else []
     done = HandoverOutcome(before, after, len(changes), stored.misplaced, tuple(notes))
     if save is not None and (changes or stored.misplaced):
         earlier = receipt.by_partition()
@@ -116,6 +115,14 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     elif save is not None and receipt != known:
         save(receipt)
     return done
+
+
+def _check_stopped(task: Handover, store: Store) -> tuple[Note, ...]:
+    """Raise GroupBusy, or what the store raises, where the old or the new connector runs. -> what the user should know."""
+    notes = store.check()
+    check_stopped(task.source, [task.replicator.group])
+    check_stopped(task.replicator.connection, task.replicator.worker_groups)
+    return notes
 
 
 def _check_misplaced(store: Store, misplaced: Misplaced, on_misplaced: OnMisplaced) -> None:
@@ -196,21 +203,48 @@ def _selected(
 def _of_copies(selection: Selection) -> Selection:
     """With the patterns that apply: the user's own, and heartbeats, which MirrorMaker 2 fills itself.
 
-    What Replicator has a position for was copied on purpose, whatever it is called.
+    What Replicator has a position for was copied on purpose. What MirrorMaker 2 does not copy is left out by _copied_on().
     """
     excluded = all_excluded(selection.exclude_topic_patterns, (HEARTBEATS,))
     return dataclasses.replace(selection, exclude_topic_patterns=excluded)
 
 
-def _of_existing_topics(source: Connection, offsets: Offsets, notes: list[Note]) -> Offsets:
-    """Those of topics that the source has, unless it has none of them: Connect keeps positions of deleted topics for ever."""
-    counts = topics.partition_counts(source, {partition.topic for partition in offsets})
-    gone = [partition for partition in offsets if partition.topic not in counts]
-    if not gone or not counts:
-        return offsets
-    text = f"Left out, because the source does not have their topics any more: {counted(len(gone), 'position')}, of "
-    notes.append(Note(NoteKind.EXCLUDED, f"{text}{partitions_text(gone)}."))
-    return {partition: offset for partition, offset in offsets.items() if partition.topic in counts}
+def _copied_on(task: Handover, partitions: list[TopicPartition], notes: list[Note]) -> list[TopicPartition]:
+    """Those that the source has, and that MirrorMaker 2 may copy; notes name the others. One that the user names stays.
+
+    Connect keeps positions of deleted topics for ever, also of one that was created again with fewer partitions. Raises
+    InvalidInput where none is left.
+    """
+    counts = topics.partition_counts(task.source, {partition.topic for partition in partitions})
+    named = {topic for topic in task.selection.topics if topic not in counts}
+    never = [each for each in partitions if task.policy.never_copies(each.topic)]
+    gone = [each for each in partitions if each.partition >= counts.get(each.topic, 0) and each.topic not in named]
+    reasons = {
+        "MirrorMaker 2 never copies topics of these names": never,
+        "the source does not have them any more": sorted({*gone} - {*never}),
+    }
+    texts = [
+        f"Left out, because {why}: {counted(len(left_out), 'position')}, of {partitions_text(left_out)}."
+        for why, left_out in reasons.items()
+        if left_out
+    ]
+    notes += [Note(NoteKind.EXCLUDED, text) for text in texts]
+    left = sorted({*partitions} - {*never} - {*gone})
+    if not left:
+        raise InvalidInput(
+            "nothing is left to hand over",
+            cluster=str(task.source),
+            why=" ".join(texts).removesuffix("."),
+            remedy="correct the clusters and the selection",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
+    if doubtful := [each for each in left if task.policy.may_not_copy(each.topic)]:
+        text = (
+            "MirrorMaker 2 without KIP-1074 copies no topic whose name ends with internal, whatever its settings are: see that "
+            f"yours copies {partitions_text(doubtful)}."
+        )
+        notes.append(Note(NoteKind.NOT_TOLD, text))
+    return left
 
 
 def _without_position(source: Connection, offsets: Offsets, stored: Offsets) -> list[Note]:
@@ -273,10 +307,11 @@ def _after(
     )
 
 
-def _look_again(task: Handover, first: Look) -> list[Note]:
-    """What shows that Replicator still copies; see check_rests()."""
+def _look_again(task: Handover, store: Store, first: Look) -> list[Note]:
+    """What shows that Replicator still copies, or that the new connector was started meanwhile; see check_rests()."""
     time.sleep(IDLE_WAIT)
-    now = stopped_at(task.source, task.replicator, task.selection, [])
+    _check_stopped(task, store)
+    now = read_positions(task.source, task.replicator, []).known
     copies = {at: at._replace(topic=task.policy.topic(at.topic)) for at in first.ends}
     ends = positions.log_ends(task.destination, copies.values())
     second = Look(now, {at: ends[copy] for at, copy in copies.items()})

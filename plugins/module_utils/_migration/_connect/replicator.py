@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import typing as t
 
 from ..._control import groups
 from ..._model import connect_offsets
@@ -17,7 +18,6 @@ from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.records import TopicPartition
-from ..._model.selection import Selection
 from ..._model.visible_text import names_text, shortened
 from ..._records.tables import StoredRecord
 from ..compacted import last_records
@@ -42,10 +42,50 @@ class Replicator:
     worker_groups: tuple[str, ...] = ()
 
 
-def stopped_at(source: Connection, replicator: Replicator, selection: Selection, notes: list[Note]) -> Offsets:
-    """The last record that was copied, by the source's partition, whatever its topic; notes gets what the user should know.
+class LastCopied(t.NamedTuple):
+    """Of the last record copied, by the source's partition: as stored in Connect, and as the group has committed it."""
 
-    Raises NotFound, or Refused where stored and group tell different things of the selected topics or a record is damaged.
+    stored: Offsets
+    of_group: Offsets
+
+    @property
+    def known(self) -> Offsets:
+        """Those that are taken over. Where only the group is asked, nothing is stored."""
+        return self.stored or self.of_group
+
+    def compared(self, source: Connection, replicator: Replicator, chosen: t.Iterable[TopicPartition]) -> list[Note]:
+        """Raise Refused where both tell different things of these partitions; notes of what is compared with nothing."""
+        if replicator.position != "agree":
+            return []
+        if not self.of_group:
+            text = f"Group {replicator.group} has committed nothing at the source, so nothing was compared with it."
+            return [Note(NoteKind.NOT_COMPARED, text)]
+        partitions = sorted(chosen)
+        differs = [at for at in partitions if at in self.of_group and self.of_group[at] != self.stored.get(at)]
+        if differs:
+            partition = differs[0]
+            raise Refused(
+                f"{partition}: the last record that was copied is {self.stored.get(partition, 'none')} by {replicator.topic}, "
+                f"and {self.of_group[partition]} by group {replicator.group}"
+                + (f" ({len(differs):,} partitions differ)" if len(differs) > 1 else ""),
+                cluster=str(source),
+                why="Replicator was not stopped cleanly, or the group is another's",
+                remedy="start and stop it once more; or say which one is right (position: stored or group); "
+                f"or leave topics out with {option_name('exclude_topic_patterns')}",
+                kind=FailureKind.POSITIONS_UNCLEAR,
+            )
+        alone = [each for each in partitions if each not in self.of_group]
+        text = (
+            f"Group {replicator.group} has committed nothing on {partitions_text(alone)}, so their stored positions were "
+            "compared with nothing."
+        )
+        return [Note(NoteKind.NOT_COMPARED, text)] if alone else []
+
+
+def read_positions(source: Connection, replicator: Replicator, notes: list[Note]) -> LastCopied:
+    """Where it has stopped, whatever the topics; notes gets what the user should know.
+
+    Raises NotFound, or Refused for a record that tells no position.
     """
     of_group: Offsets = {}
     # MirrorMaker 1's consumers become members. Replicator's only commit: while it runs, its group looks the same.
@@ -64,37 +104,11 @@ def stopped_at(source: Connection, replicator: Replicator, selection: Selection,
                 group=replicator.group,
                 remedy="correct group, or take what is stored (position: stored)",
             )
-        return of_group
+        return LastCopied({}, of_group)
     stored, unknown = stored_by(replicator.connection, replicator.topic, replicator.connector)
     if unknown:
         notes.append(Note(NoteKind.KEYS_UNKNOWN, f"{unknown} keys in {replicator.topic} are of no connector."))
-    if replicator.position == "agree" and not of_group:
-        text = f"Group {replicator.group} has committed nothing at the source, so nothing was compared with it."
-        notes.append(Note(NoteKind.NOT_COMPARED, text))
-    if not of_group:
-        return stored
-    chosen = selection.select_topics({partition.topic for partition in (*stored, *of_group)}, only_own=True)
-    partitions = sorted(partition for partition in {*stored, *of_group} if chosen.has(partition.topic))
-    differs = [each for each in partitions if each in of_group and of_group[each] != stored.get(each)]
-    if differs:
-        partition = differs[0]
-        raise Refused(
-            f"{partition}: the last record that was copied is {stored.get(partition, 'none')} by {replicator.topic}, "
-            f"and {of_group[partition]} by group {replicator.group}"
-            + (f" ({len(differs):,} partitions differ)" if len(differs) > 1 else ""),
-            cluster=str(source),
-            why="Replicator was not stopped cleanly, or the group is another's",
-            remedy="start and stop it once more; or say which one is right (position: stored or group); "
-            f"or leave topics out with {option_name('exclude_topic_patterns')}",
-            kind=FailureKind.POSITIONS_UNCLEAR,
-        )
-    if alone := [each for each in partitions if each not in of_group]:
-        text = (
-            f"Group {replicator.group} has committed nothing on {partitions_text(alone)}, so their stored positions were "
-            "compared with nothing."
-        )
-        notes.append(Note(NoteKind.NOT_COMPARED, text))
-    return stored
+    return LastCopied(stored, of_group)
 
 
 def stored_by(connection: Connection, topic: str, connector: str) -> tuple[Offsets, int]:

@@ -70,3 +70,18 @@ def test_a_separator_is_in_the_names_of_internal_topics_with_each_policy(name):
     assert policy.offset_syncs.name == "mm2-offset-syncscloudinternal"
     assert policy.topic("heartbeats") == "onpremheartbeats" and policy.source_topic("onpremheartbeats") == "heartbeats"
     assert policy._replace(internal_topic_separator_enabled=False).checkpoints.name == "onprem.checkpoints.internal"
+
+
+@pytest.mark.parametrize("topic", ["cloud.orders", "x.cloud.orders", "cloud.heartbeats"])
+def test_copies_of_the_targets_own_topics_are_never_copied_back(topic):
+    """MirrorSourceConnector.isCycle(): identity knows no origin but that of heartbeats."""
+    assert ReplicationPolicy("onprem", "cloud").never_copies(topic)
+    assert ReplicationPolicy("onprem", "cloud", "identity").never_copies(topic) is topic.endswith("heartbeats")
+    assert not ReplicationPolicy("onprem", "").never_copies(topic)
+
+
+def test_internal_topics_are_known_by_their_names():
+    policy = ReplicationPolicy("onprem", "cloud", separator="_")
+    assert all(map(policy.never_copies, ("__audit", ".x", "mm2-offset-syncs_b_internal", "b_checkpoints_internal")))
+    assert not any(map(policy.never_copies, ("orders", "internal", "cloud.orders", "bill_internal")))
+    assert policy.may_not_copy("bill_internal") and not policy.may_not_copy("internal")

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
     take_back,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.replicator import (
+    LastCopied,
     Offsets,
     Replicator,
 )
@@ -93,6 +94,7 @@ class Run:
         default_factory=lambda: ConnectReceipt("D", "store", "MirrorSourceConnector", "src")
     )
     replicator: Offsets = dataclasses.field(default_factory=dict)
+    of_group: Offsets = dataclasses.field(default_factory=dict)
     saved: int = 0
 
     def save(self, receipt: ConnectReceipt) -> None:
@@ -129,7 +131,11 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Run]:
         made = Run(Stored(stored or {}, misplaced), replicator=replicator)
         monkeypatch.setattr(handover, "check_stopped", lambda _connection, _groups: None)
         monkeypatch.setattr(handover.time, "sleep", lambda _seconds: None)
-        monkeypatch.setattr(handover, "stopped_at", lambda _source, _its, _selection, _notes: dict(made.replicator))
+        monkeypatch.setattr(
+            handover,
+            "read_positions",
+            lambda *_asked: LastCopied(dict(made.replicator), made.of_group or made.replicator),
+        )
         monkeypatch.setattr(handover.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 2))
         monkeypatch.setattr(
             handover.positions,
@@ -423,6 +429,27 @@ def test_a_replicator_whose_positions_move_is_refused_before_anything_is_written
     assert (its.saved, its.store.offsets) == (0, {})
 
 
+def test_a_replicator_that_commits_between_two_looks_is_told_as_one_that_runs(copying, monkeypatch):
+    """The remedy was to start and stop it once more, because its stored position differed from its group's."""
+    its = copying(0)
+    monkeypatch.setattr(handover.time, "sleep", lambda _seconds: its.replicator.update({FIRST: 53}))
+    its.of_group = {FIRST: 50}
+    with pytest.raises(GroupBusy, match="Stop it"):
+        its.hand_over()
+
+
+def test_a_connector_that_starts_between_two_looks_is_refused(copying, monkeypatch):
+    its = copying(0)
+
+    def start(_seconds):
+        its.store.check = mock.Mock(side_effect=GroupBusy("it has members"))
+
+    monkeypatch.setattr(handover.time, "sleep", start)
+    with pytest.raises(GroupBusy, match="it has members"):
+        its.hand_over()
+    assert its.saved == 0
+
+
 def test_records_that_come_to_topics_of_the_tools_own_show_that_it_runs(copying):
     with pytest.raises(GroupBusy, match=r"records still come to the copies .*: src\.orders \(3 records\)"):
         copying(3).hand_over(policy="default")
@@ -453,26 +480,51 @@ def test_a_position_before_the_log_is_handed_over_and_what_has_expired_is_named(
 
 
 def test_everything_that_cannot_be_continued_is_named(run):
-    with pytest.raises(Refused, match="2 positions cannot be continued: orders-7 does not exist.*; parcels-0: "):
-        run({TopicPartition("orders", 7): 20, OTHER: END, FIRST: 20}).hand_over()
+    with pytest.raises(Refused, match="2 positions cannot be continued: orders-1: .*; parcels-0: "):
+        run({SECOND: END, OTHER: END, FIRST: 20}).hand_over()
 
 
-def test_positions_of_topics_that_were_deleted_long_ago_are_left_out(run, monkeypatch):
-    """Keys stay in a compacted topic for ever, and one such refused the whole hand-over."""
-    its = run({FIRST: 50, SECOND: 60, OTHER: 5, TopicPartition("parcels", 1): 5})
+@pytest.fixture
+def without_parcels(run, monkeypatch) -> Run:
+    """The source has two partitions of orders, and no parcels, of which the group has committed nothing either."""
+    its = run({FIRST: 50, SECOND: 60, TopicPartition("orders", 7): 9, OTHER: 5})
+    its.of_group = {FIRST: 50, SECOND: 60}
     monkeypatch.setattr(
         handover.topics,
         "partition_counts",
         lambda cluster, names: {name: 2 for name in names if cluster is not SOURCE or name != "parcels"},
     )
-    done = its.hand_over()
-    assert set(done.after) == its.store.offsets.keys() == {FIRST, SECOND}
-    told = "Left out, because the source does not have their topics any more: 2 positions, of parcels-0 to 1."
+    return its
+
+
+def test_positions_of_what_was_deleted_long_ago_are_left_out_and_compared_with_nothing(without_parcels):
+    """Keys stay in a compacted topic for ever, and one such refused the whole hand-over."""
+    done = without_parcels.hand_over()
+    assert set(done.after) == without_parcels.store.offsets.keys() == {FIRST, SECOND}
+    told = "Left out, because the source does not have them any more: 2 positions, of orders-7, parcels-0."
     assert done.notes == (Note(NoteKind.EXCLUDED, told),)
-    for replicator in ({OTHER: 5}, {OTHER: 5, FIRST._replace(partition=7): 5}):
-        its.replicator = replicator
-        with pytest.raises(Refused, match="1 position cannot be continued: .* does not exist at the source"):
-            its.hand_over()
+    without_parcels.replicator, without_parcels.of_group = {OTHER: 5, TopicPartition("orders", 7): 9}, {}
+    with pytest.raises(InvalidInput, match="nothing is left to hand over: Left out, because the source does not have"):
+        without_parcels.hand_over()
+
+
+def test_a_deleted_topic_that_the_user_names_is_refused(without_parcels):
+    with pytest.raises(Refused, match="1 position cannot be continued: parcels-0 does not exist at the source"):
+        without_parcels.hand_over(selection=Selection(topics=("orders", "parcels")))
+
+
+def test_what_mirror_maker_2_never_copies_is_left_out_and_what_its_version_decides_is_told(run):
+    """Their positions were handed over, and they never got another record, without a word."""
+    never = ("__audit", ".hidden", "mm2-offset-syncs.b.internal", "x.checkpoints.internal")
+    its = run(
+        {FIRST: 50, SECOND: 50}
+        | {TopicPartition(topic, at): 50 for topic in (*never, "bill-internal") for at in (0, 1)}
+    )
+    done = its.hand_over()
+    assert {partition.topic for partition in done.after} == {"orders", "bill-internal"}
+    assert [note.kind for note in done.notes] == [NoteKind.EXCLUDED, NoteKind.NOT_TOLD]
+    assert "MirrorMaker 2 never copies topics of these names: 8 positions, of .hidden-0 to 1" in done.notes[0].text
+    assert done.notes[1].text.endswith("see that yours copies bill-internal-0 to 1.")
 
 
 def test_keys_that_mislead_are_refused_or_removed(run):
