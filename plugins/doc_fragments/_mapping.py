@@ -47,7 +47,8 @@ options:
         description:
           - MirrorMaker 2's alias of the destination cluster. One of its internal topics has this alias in its name.
           - Set it with V(default) if MirrorMaker 2 copies in both directions. A source topic C(cloud.orders) is then the copy
-            of the topic C(orders) of the destination C(cloud), and its groups are set on that.
+            of the topic C(orders) of the destination C(cloud), and its groups are set on that. With V(identity), this is so
+            only of topics whose names end with C(heartbeats).
           - Strategy V(mirror_maker) needs it if O(replication_policy.offset_syncs_location=source).
         type: str
       internal_topic_separator_enabled:

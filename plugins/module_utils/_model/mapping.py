@@ -61,7 +61,7 @@ class Prefixes(t.NamedTuple):
     """What MirrorMaker 2 puts before names of topics.
 
     of_source: before those that it copies. of_destination: before copies of the destination's own topics at the source, empty
-    where that is not known. separator: what ends both. ending: of those that get of_source, empty for all.
+    where that is not known. separator: what ends both. ending: of those that get either, empty for all.
     """
 
     of_source: str = ""
@@ -116,12 +116,17 @@ class Mapping:
 
     def is_own(self, topic: str) -> bool:
         """Is this topic of the source the copy of one of the destination's own, where MirrorMaker 2 copies both ways?"""
-        return bool(self.prefixes.of_destination) and topic.startswith(self.prefixes.of_destination)
+        of_destination, ending = self.prefixes.of_destination, self.prefixes.ending
+        return bool(of_destination) and topic.startswith(of_destination) and topic.endswith(ending)
+
+    def is_exception(self, topic: str) -> bool:
+        """Does a source topic get a prefix although others get none?"""
+        return bool(self.prefixes.ending) and topic.endswith(self.prefixes.ending)
 
     def hint_of_own(self, topic: str) -> str:
         """What to set if a source topic without a copy is itself a copy of the destination's; empty where it cannot be."""
         alias, _separator, own = topic.partition(self.prefixes.separator) if self.prefixes.separator else ("", "", "")
-        if self.prefixes.of_destination or not alias or not own:
+        if self.prefixes.of_destination or not alias or not own or not own.endswith(self.prefixes.ending):
             return ""
         return (
             f"; if {topic} is MirrorMaker 2's copy of the destination's own topic {own}, set target_alias of "
@@ -239,10 +244,10 @@ def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:
     """The prefixes that MirrorMaker 2's replication policy gives to topics, or raise InvalidInput."""
     if policy is None:
         return NO_PREFIXES
-    if policy["name"] == "identity":
-        alias = policy.get("source_alias")
-        return Prefixes(f"{alias}{policy['separator']}", ending=HEARTBEATS) if alias else NO_PREFIXES
+    is_identity = policy["name"] == "identity"
     if not policy.get("source_alias"):
+        if is_identity:
+            return NO_PREFIXES
         raise InvalidInput(
             f"{option_name('replication_policy')} has no source_alias, "
             "and topics are called <source_alias><separator><topic> there",
@@ -250,7 +255,10 @@ def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:
         )
     separator = policy["separator"]
     target = policy.get("target_alias")
-    return Prefixes(f"{policy['source_alias']}{separator}", f"{target}{separator}" if target else "", separator)
+    of_destination = f"{target}{separator}" if target else ""
+    return Prefixes(
+        f"{policy['source_alias']}{separator}", of_destination, separator, HEARTBEATS if is_identity else ""
+    )
 
 
 def _names(to: t.Any, place: str) -> tuple[str, ...]:

@@ -71,12 +71,12 @@ def return_names(receipt: Receipt, selection: Selection, mapping: Mapping, clust
 
 def _policy(mapping: Mapping, topics: t.Mapping[str, str]) -> dict[str, str] | None:
     """MirrorMaker 2's names for the other direction, if it has copied in both and these are the names of all topics."""
-    ahead, back, separator, _ending = mapping.prefixes
-    turned = Mapping(prefixes=Prefixes(back, ahead, separator))
+    ahead, back, separator, ending = mapping.prefixes
+    turned = Mapping(prefixes=Prefixes(back, ahead, separator, ending))
     if not back or any(turned.topic(name) != origin for name, origin in topics.items()):
         return None
     aliases = {"source_alias": back.removesuffix(separator), "target_alias": ahead.removesuffix(separator)}
-    return {"name": "default", "separator": separator, **aliases}
+    return {"name": "identity" if ending else "default", "separator": separator, **aliases}
 
 
 def _written(entries: t.Sequence[ReceiptEntry], receipt: Receipt, cluster: str) -> list[ReceiptEntry]:

@@ -107,7 +107,7 @@ def translate(
         destination_traits,
         options.match_on.parts,
         # On a return, what begins so is what was migrated: producers may have moved to it, as the groups have.
-        own_prefix="" if options.on_new_records else mapping.prefixes.of_destination,
+        own_prefix="" if options.on_new_records or mapping.prefixes.ending else mapping.prefixes.of_destination,
     )
     # Topics and the edges of logs decide what they can, the strategy what is left.
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)

@@ -238,7 +238,7 @@ def _of_topics(
                 kind=FailureKind.INVALID_OPTION,
             )
         if prefix:
-            return [acl._replace(name=prefix)]
+            return [acl._replace(name=prefix), *_exceptions(acl, covered, mapping)]
         why = f"{option_name('topic_map')} removes the whole prefix"
     notes.append(Note(NoteKind.ACL_SPLIT, f"{acl} becomes one ACL for each selected topic, because {why}."))
     return [acl._replace(name=names[topic], pattern=LITERAL) for topic in selected]
@@ -248,18 +248,26 @@ def _renamed(acl: Acl, topics: t.Iterable[str], mapping: Mapping) -> list[Acl]:
     """An ACL on topics with the destination's name; one on each of these topics where its prefix becomes no prefix."""
     covered = [acl.name] if acl.pattern == LITERAL else [topic for topic in topics if topic.startswith(acl.name)]
     if acl.pattern == PREFIXED and (prefix := _prefix(acl, covered, mapping)):
-        return [acl._replace(name=prefix)]
+        return [acl._replace(name=prefix), *_exceptions(acl, covered, mapping)]
     return [acl._replace(name=mapping.topic(topic), pattern=LITERAL) for topic in covered]
+
+
+def _exceptions(acl: Acl, covered: t.Iterable[str], mapping: Mapping) -> list[Acl]:
+    """An ACL with a prefix on each of its topics that gets a name with an alias although its prefix stays."""
+    return [
+        acl._replace(name=mapping.topic(topic), pattern=LITERAL) for topic in covered if mapping.is_exception(topic)
+    ]
 
 
 def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str | None:
     """The destination's prefix for a prefix of the source; None for several, and empty where it is removed.
 
-    Topics that do not exist yet must be covered as well.
+    _exceptions() do not count. Topics that do not exist yet must be covered as well.
     """
     prefix = acl.name
     named = [rule.name for rule in mapping.topic_rules if rule.name and rule.name.startswith(prefix)]
-    probes = [*covered, *named, f"{prefix}-", f"{prefix}0", f"{prefix}x", f"{prefix}.x_1"]
+    kept = [topic for topic in covered if not mapping.is_exception(topic)]
+    probes = [*kept, *named, f"{prefix}-", f"{prefix}0", f"{prefix}x", f"{prefix}.x_1"]
     prefixes = set()
     for topic in probes:
         rest, new = topic[len(prefix) :], mapping.topic(topic)

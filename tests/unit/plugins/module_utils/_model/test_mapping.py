@@ -93,6 +93,16 @@ def test_mirror_makers_names(policy, expected):
     assert mapping(policy=policy).topic("orders") == expected
 
 
+def test_identity_knows_copies_of_the_destinations_own_topics_by_prefix_and_ending():
+    """cloud.device_heartbeats at the source was expected at the destination as onprem.cloud.device_heartbeats."""
+    its = mapping(policy={"name": "identity", "source_alias": "onprem", "target_alias": "cloud", "separator": "."})
+    assert its.topic("cloud.device_heartbeats") == "device_heartbeats"
+    assert its.topic("cloud.orders") == "cloud.orders" and not its.is_own("cloud.orders")
+    one_way = mapping(policy={"name": "identity", "source_alias": "onprem", "separator": "."})
+    assert "target_alias" in one_way.hint_of_own("cloud.device_heartbeats")
+    assert not one_way.hint_of_own("cloud.orders")
+
+
 def test_mirror_makers_default_policy_needs_an_alias():
     with pytest.raises(InvalidInput, match="replication_policy has no source_alias"):
         prefixes_from({"name": "default", "source_alias": None, "separator": "."})

@@ -74,6 +74,13 @@ def test_mirror_maker_in_both_directions_names_the_topics():
     assert (one_way.replication_policy, one_way.topic_map) == (None, [{"name": "old.orders", "to": "orders"}])
 
 
+def test_identity_in_both_directions_names_the_topics_that_end_with_heartbeats():
+    mapping = Mapping(prefixes=Prefixes("old.", "new.", ".", "heartbeats"))
+    entries = line("a old.iot-heartbeats", "a iot-heartbeats"), line("a orders", "a orders")
+    found = names(*entries, mapping=mapping).replication_policy
+    assert found == {"name": "identity", "separator": ".", "source_alias": "new", "target_alias": "old"}
+
+
 def test_excluded_topics_stay_excluded_by_their_new_names():
     entries = line("billing copy.a", "billing a"), line("billing copy.b", "billing b")
     assert names(*entries, exclude_topic_patterns=("b",)).exclude_topic_patterns == ["b", "copy\\.b"]

@@ -109,6 +109,14 @@ def test_a_prefix_maps_to_a_prefix():
     assert added(["ALLOW READ on TOPIC shop.*"], mapping=policy, names=names) == {"ALLOW READ on TOPIC eu.shop.*"}
 
 
+def test_a_prefix_that_stays_is_carried_besides_the_topics_that_get_an_alias_by_their_ending():
+    """It was refused, and the remedy was a rule of topic_map, which a replication policy does not go with."""
+    policy = Mapping(prefixes=Prefixes("eu.", "", ".", "orders"))
+    for what in ("ALLOW READ", "DENY READ"):
+        carried = added([f"{what} on TOPIC shop.*"], mapping=policy, names={each: policy.topic(each) for each in NAMES})
+        assert carried == {f"{what} on TOPIC shop.*", f"{what} on TOPIC eu.shop.orders"}
+
+
 @pytest.mark.parametrize(
     ("prefix", "mapping"),
     [
