@@ -24,6 +24,16 @@ class Replicas(t.NamedTuple):
     in_sync: int
 
 
+class BrokerCount(t.NamedTuple):
+    """How many brokers are up, and how many are up or have replicas, as far as anybody knows.
+
+    A broker that is down for a moment gives new topics no fewer replicas for good.
+    """
+
+    known: int
+    up: int
+
+
 class TopicLayout(t.NamedTuple):
     """How many partitions a topic has, and how many replicas most of them.
 
@@ -56,17 +66,15 @@ def topic_layouts(connection: Connection, topics: t.Collection[str]) -> dict[str
     return {topic: TopicLayout(len(counts), statistics.mode(sorted(counts))) for topic, counts in replicas.items()}
 
 
-def broker_count(connection: Connection) -> int:
-    """How many brokers are up, or have replicas: one that is down for a moment gives new topics no fewer replicas for good.
+def broker_count(connection: Connection) -> BrokerCount:
+    """How many brokers there are. They have the last word, and some refuse a topic while one of those that it needs is down."""
 
-    Brokers have the last word, and some refuse a topic while one of those that it needs is down.
-    """
-
-    def read(client: AdminClient) -> int:
+    def read(client: AdminClient) -> BrokerCount:
         told = request_metadata(client, None)
         partitions = [partition for topic in told.topics for partition in topic.partitions]
         with_replicas = {node for partition in partitions for node in partition.replica_nodes}
-        return len(with_replicas.union(broker.node_id for broker in told.brokers))
+        up = {broker.node_id for broker in told.brokers}
+        return BrokerCount(len(with_replicas | up), len(up))
 
     return attempt(connection, read)
 

@@ -61,10 +61,14 @@ class ChangeObjections:
 
 
 class Unwritable(t.NamedTuple):
-    """A topic that would take no records from producers with acks=all. in_sync: what its min.insync.replicas would be."""
+    """A topic that would take no records from producers with acks=all.
+
+    in_sync: what its min.insync.replicas would be. up: how many of its replicas, as far as brokers are up.
+    """
 
     in_sync: str
     replicas: int
+    up: int
 
 
 def try_topics(destination: Connection, wanted: NewTopics, objections: ChangeObjections) -> Trial:
@@ -74,15 +78,19 @@ def try_topics(destination: Connection, wanted: NewTopics, objections: ChangeObj
     return trial
 
 
-def unwritable(wanted: NewTopics, trial: Trial) -> dict[str, Unwritable]:
-    """Those of these topics that would take no records. The brokers' defaults count, as far as the user may know them."""
+def unwritable(wanted: NewTopics, trial: Trial, brokers: int) -> dict[str, Unwritable]:
+    """Those of these topics that would take no records. The brokers' defaults count, as far as the user may know them.
+
+    brokers: how many are up.
+    """
     found = {}
     for name, new in sorted(wanted.items()):
         trial_configs = trial.configs.get(name)
         in_sync = new.configs.get(IN_SYNC) if trial_configs is None else trial_configs.effective.get(IN_SYNC)
         replicas = trial.replicas.get(name, new.replication_factor)
-        if in_sync is not None and takes_no_records(in_sync, replicas):
-            found[name] = Unwritable(in_sync, replicas)
+        up = min(replicas, brokers)
+        if in_sync is not None and takes_no_records(in_sync, up):
+            found[name] = Unwritable(in_sync, replicas, up)
     return found
 
 

@@ -75,12 +75,12 @@ def plan_topics(
     for topic, name in names.items():
         target = BacklogTopic(name, topic)
         if name not in known:
-            target = _missing(target, layouts[topic], brokers, configs[topic].own, topic in copied)
+            target = _missing(target, layouts[topic], brokers.known, configs[topic].own, topic in copied)
         elif topic in copied:
             suspended = _existing(destination, target, configs[topic], existing[name])
             target = dataclasses.replace(target, suspended=suspended)
         planned.append(target)
-    accepted, limits = _as_brokers_take_them(destination, planned)
+    accepted, limits = _as_brokers_take_them(destination, planned, brokers.up)
     shown = existing | limits
     preconditions.check_formats(destination, {name: shown[name] for name in written & shown.keys()})
     return [
@@ -132,12 +132,12 @@ def prepare(source: Connection, destination: Connection, backlog: Backlog, save:
 
 
 def _as_brokers_take_them(
-    destination: Connection, planned: t.Sequence[BacklogTopic]
+    destination: Connection, planned: t.Sequence[BacklogTopic], brokers: int
 ) -> tuple[list[BacklogTopic], dict[str, TopicConfigs]]:
     """The topics as the brokers would make those that are missing, and the settings that these would have, if brokers tell.
 
-    Raises Refused or NotAuthorized where the brokers would not. A topic that is made wants no more replicas in sync than it
-    has, because nothing could be copied to it.
+    brokers: how many are up. Raises Refused or NotAuthorized where they would not, or where too few are up. A topic
+    that is made wants no more replicas in sync than it has, because nothing could be copied to it.
     """
     wanted = _to_create(planned)
     objections = topic_making.ChangeObjections()
@@ -146,8 +146,10 @@ def _as_brokers_take_them(
         destination,
         f"create the topic yourself, map it to another one by {option_name('topic_map')}, or exclude it from the selection",
     )
-    for name, replicas in topic_making.unwritable(wanted, trial).items():
-        configs = wanted[name].configs | {IN_SYNC: str(replicas.replicas)}
+    for name, found in topic_making.unwritable(wanted, trial, brokers).items():
+        if found.up < min(int(found.in_sync), found.replicas):
+            raise _not_in_sync(destination, name, f"{found.up} of {found.replicas} replicas would be", found.in_sync)
+        configs = wanted[name].configs | {IN_SYNC: str(found.replicas)}
         wanted[name] = wanted[name]._replace(configs=configs)
     return [dataclasses.replace(topic, created=wanted.get(topic.name)) for topic in planned], trial.configs
 
@@ -246,11 +248,16 @@ def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfi
     for partition, replicas in sorted(storage.partition_replicas(destination, existing).items()):
         wanted = int(existing[partition.topic].effective.get(IN_SYNC, 1))
         if replicas.in_sync < wanted:
-            raise Refused(
-                f"{replicas.in_sync} of {replicas.replicas} replicas are in sync, and min.insync.replicas is {wanted}: "
-                "nothing can be written",
-                cluster=str(destination),
-                remedy="start the brokers that are missing, or lower min.insync.replicas of the topic",
-                **partition._asdict(),
-                kind=FailureKind.TOPIC_UNSUITABLE,
-            )
+            told = f"{replicas.in_sync} of {replicas.replicas} replicas are"
+            raise _not_in_sync(destination, partition.topic, told, str(wanted), partition.partition)
+
+
+def _not_in_sync(destination: Connection, topic: str, told: str, wanted: str, partition: int | None = None) -> Refused:
+    return Refused(
+        f"{told} in sync, and min.insync.replicas is {wanted}: nothing can be written",
+        cluster=str(destination),
+        topic=topic,
+        partition=partition,
+        remedy="start the brokers that are missing, or give the topic a lower min.insync.replicas",
+        kind=FailureKind.TOPIC_UNSUITABLE,
+    )

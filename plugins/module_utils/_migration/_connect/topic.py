@@ -16,6 +16,7 @@ from ..._model.connection import Connection
 from ..._model.errors import DamagedRecord
 from ..._model.new_topics import NewTopic
 from ..._model.notes import Note, NoteKind
+from ..._model.progress import counted
 from ..._model.records import TopicPartition
 from ..._records.tables import NewRecord, write_records
 from .. import topic_making
@@ -56,7 +57,13 @@ class TopicStore:
             why = "a worker of Connect does not start unless it is compact"
             check_policy(self.connection, self.topic, why, "or correct the topic's name")
         else:
-            topic_making.try_topics(self.connection, self._new_topic(), objections)
+            new, brokers = self._new_topic(), storage.broker_count(self.connection).up
+            trial = topic_making.try_topics(self.connection, new, objections)
+            objections.problems.extend(
+                f"records of topic {name}: min.insync.replicas would be {found.in_sync}, and {found.up} of its "
+                f"{counted(found.replicas, 'replica')} on brokers that are up; start the brokers that are down"
+                for name, found in topic_making.unwritable(new, trial, brokers).items()
+            )
         objections.check(self.connection, "create the topic yourself, or correct its name")
         return may_run(self.connection, self.connector)
 
@@ -96,7 +103,7 @@ class TopicStore:
         return bool(topics.partition_counts(self.connection, [self.topic]))
 
     def _new_topic(self) -> dict[str, NewTopic]:
-        factor = min(_REPLICAS, storage.broker_count(self.connection))
+        factor = min(_REPLICAS, storage.broker_count(self.connection).known)
         return {self.topic: NewTopic(_PARTITIONS, factor, _SETTINGS)}
 
     def _doubts(self) -> tuple[Note, ...]:

@@ -137,28 +137,32 @@ def check_overrides(overrides: t.Sequence[Override], topics: t.Collection[str]) 
     )
 
 
-def check_replicas(topic: str, in_sync: str | None, replicas: int, is_new: bool, destination: str) -> None:
-    """Raise Refused where more replicas had to be in sync than there are: nothing could be written with acks=all.
+def check_replicas(topic: str, in_sync: str | None, replicas: int, brokers: int | None, destination: str) -> None:
+    """Raise Refused where more replicas had to be in sync than can be: nothing could be written with acks=all.
 
-    in_sync: min.insync.replicas, as far as it is known.
+    in_sync: min.insync.replicas, as far as it is known. brokers: of a new topic, how many are up; else None.
     """
-    if takes_no_records(in_sync, replicas):
-        where_new = [
-            ("replication_factor", f"set {option_name('replication_factor')} to at least that"),
-            ("", "create the topic yourself"),
-        ]
-        raise Refused(
-            f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}",
-            cluster=destination,
-            topic=topic,
-            why="producers with acks=all could write nothing",
-            remedy=ways(
-                ("overrides", f"give a lower number in {option_name('overrides')}"),
-                *(where_new if is_new else []),
-                ("", "leave the topic out"),
-            ),
-            kind=FailureKind.INVALID_OPTION,
-        )
+    up = replicas if brokers is None else min(replicas, brokers)
+    if not takes_no_records(in_sync, up):
+        return
+    where_new = [
+        ("replication_factor", f"set {option_name('replication_factor')} to at least that"),
+        ("", "create the topic yourself"),
+    ]
+    missing = f", {up} of them on brokers that are up" if up < replicas else ""
+    raise Refused(
+        f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}{missing}",
+        cluster=destination,
+        topic=topic,
+        why="producers with acks=all could write nothing",
+        remedy=ways(
+            *([("", "start the brokers that are down")] if missing else []),
+            ("overrides", f"give a lower number in {option_name('overrides')}"),
+            *(where_new if brokers is not None else []),
+            ("", "leave the topic out"),
+        ),
+        kind=FailureKind.INVALID_OPTION,
+    )
 
 
 def _overridden(topic: str, overrides: t.Sequence[Override]) -> dict[str, str | None]:

@@ -46,8 +46,8 @@ class Survey:
     """What both clusters have.
 
     names: what each selected topic of the source is called at the destination. known: the settings that the destination's
-    version knows, empty where nobody may tell. brokers: see storage.broker_count(). topics, destination_topics: every topic
-    of either cluster. open_without_acls: whether the destination may let everybody in where there is no ACL. fence: the ACLs
+    version knows, empty where nobody may tell. brokers: of the destination. topics, destination_topics: every topic of either
+    cluster. open_without_acls: whether the destination may let everybody in where there is no ACL. fence: the ACLs
     that a fence of ours has made at the source, and that do not follow. later_names: the names and prefixes of the source's
     ACLs on topics, but its topics, that the selection would take if topics were called so. empty, readers: of the
     destination's topics that may get more partitions, those without records, and the groups that read each.
@@ -61,7 +61,7 @@ class Survey:
     source: dict[str, TopicState]
     destination: dict[str, TopicState]
     known: frozenset[str]
-    brokers: int
+    brokers: storage.BrokerCount
     source_acls: frozenset[Acl] = frozenset()
     destination_acls: frozenset[Acl] = frozenset()
     notes: tuple[Note, ...] = ()

@@ -52,13 +52,14 @@ def decide_topics(survey: Survey, mapping: Mapping, options: PromotionOptions, d
             ]
             notes += [Note(NoteKind.SETTING_LEFT_ALONE, line) for line in alone]
         if destination_state is None:
-            topics.append(_missing(pair, survey.brokers, options, notes))
+            topics.append(_missing(pair, survey.brokers.known, options, notes))
         else:
             topics.append(_existing(pair, destination_state, survey, options, notes, destination))
         # How many the brokers' defaults would give a new topic is asked later, see trial.py.
         replicas = topics[-1].replication_factor if destination_state is None else destination_state.replicas
         in_sync = topics[-1].settings.get(IN_SYNC)
-        settings.check_replicas(name, in_sync and in_sync.after, replicas or 0, destination_state is None, destination)
+        up = survey.brokers.up if destination_state is None else None
+        settings.check_replicas(name, in_sync and in_sync.after, replicas or 0, up, destination)
     made = TopicPlan(survey.source_id, survey.destination_id, tuple(sorted(topics, key=lambda each: each.topic)))
     if options.acls is not Acls.NONE:
         changes, acl_notes = access.acl_changes(survey, mapping, options)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ..._control import topic_changes
+from ..._control import storage, topic_changes
 from ..._control.abilities import Ability
 from ..._control.acl_requests import missing_cluster_acls
 from ..._control.configs import TopicConfigs
@@ -46,8 +46,9 @@ def check(destination: Connection, plan: TopicPlan) -> dict[str, TopicConfigs]:
             ("", "leave the topic out"),
         ),
     )
-    for topic, found in topic_making.unwritable(wanted, trial).items():
-        check_replicas(topic, found.in_sync, found.replicas, True, str(destination))
+    up = storage.broker_count(destination).up if wanted else 0
+    for topic, found in topic_making.unwritable(wanted, trial, up).items():
+        check_replicas(topic, found.in_sync, found.replicas, up, str(destination))
     return dict(trial.configs)
 
 

@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "source cluster")
 
 
-@pytest.mark.parametrize(("up", "count"), [([1, 2], 3), ([1, 2, 3, 4], 4)])
+@pytest.mark.parametrize(("up", "count"), [([1, 2], (3, 2)), ([1, 2, 3, 4], (4, 4))])
 def test_a_broker_that_is_down_for_a_moment_counts(monkeypatch, up, count):
     """New topics got fewer replicas for good, and the note said that the destination had fewer brokers."""
     partitions = [types.SimpleNamespace(replica_nodes=nodes) for nodes in ([1, 2], [2, 3])]

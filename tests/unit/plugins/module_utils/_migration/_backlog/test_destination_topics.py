@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import BrokerCount, TopicLayout
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Creation, Refusal, Trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
@@ -112,7 +112,7 @@ def test_what_this_run_has_made_is_its_own_and_noted_at_once(prepare):
 def plan(monkeypatch):
     """Plan a topic that is missing at the destination, of which the brokers say this."""
 
-    def plan(trial, own=None, replicas=1, copies=False, inherited=None, longest=None):
+    def plan(trial, own=None, replicas=1, copies=False, inherited=None, longest=None, up=3):
         own = own or {}
         monkeypatch.setattr(preconditions, "broker_number", lambda *_args: longest)
         monkeypatch.setattr(
@@ -123,7 +123,7 @@ def plan(monkeypatch):
         monkeypatch.setattr(destination_topics, "_check_replicas", lambda *_args: None)
         counts = [{"orders": 2}, {}]
         monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_args: counts.pop(0))
-        monkeypatch.setattr(destination_topics.storage, "broker_count", lambda *_args: 3)
+        monkeypatch.setattr(destination_topics.storage, "broker_count", lambda *_args: BrokerCount(3, up))
         layouts = {"orders": TopicLayout(2, replicas)}
         monkeypatch.setattr(destination_topics.storage, "topic_layouts", lambda *_args: layouts)
         monkeypatch.setattr(topic_making.topic_changes, "try_creation", lambda *_args: trial)
@@ -164,6 +164,17 @@ def test_a_topic_that_is_made_wants_no_more_replicas_in_sync_than_it_has(plan, r
 def test_a_topic_that_the_brokers_would_refuse_is_named(plan, refusal, error, why):
     with pytest.raises(error, match=f"destination cluster.*: .*{why}"):
         plan(Trial({"orders": refusal}, {}, {}))
+
+
+@pytest.mark.parametrize(
+    ("up", "in_sync", "refused"), [(1, "2", True), (2, "3", True), (2, "2", False), (2, "4", True)]
+)
+def test_a_topic_that_takes_no_records_while_brokers_are_down_is_refused_in_the_plan(plan, up, in_sync, refused):
+    """It was made with fewer replicas in sync than it wants, and the copy failed after it had written."""
+    trial = Trial({}, {"orders": TopicConfigs({"min.insync.replicas": in_sync}, {})}, {"orders": 3})
+    why = f"topic orders: {up} of 3 replicas would be in sync, and min.insync.replicas is {in_sync}.* Start the brokers"
+    with pytest.raises(Refused, match=why) if refused else contextlib.nullcontext():
+        assert plan(trial, replicas=3, up=up).created.configs == {}
 
 
 def test_settings_that_belong_to_the_source_s_brokers_do_not_follow(plan):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import compacted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import topic
@@ -29,7 +30,7 @@ def test_what_is_not_allowed_is_told_before_anything_is_written(monkeypatch, cou
         monkeypatch.setattr(topic, name, lambda *_given: None)
     monkeypatch.setattr(topic, "may_run", lambda *_given: ())
     monkeypatch.setattr(topic.topics, "partition_counts", lambda *_given: counts)
-    monkeypatch.setattr(topic.storage, "broker_count", lambda _connection: 1)
+    monkeypatch.setattr(topic.storage, "broker_count", lambda _connection: topic.storage.BrokerCount(3, 1))
     monkeypatch.setattr(topic, "missing_topic_acls", lambda *_given: missing)
     monkeypatch.setattr(topic.topic_making.topic_changes, "try_creation", lambda *_given: Trial(refusals, {}, {}))
     store = topic.TopicStore(Connection("cloud", ("d:1",)), "offsets", "workers", "mirror", "src")
@@ -38,6 +39,17 @@ def test_what_is_not_allowed_is_told_before_anything_is_written(monkeypatch, cou
         return
     with pytest.raises(NotAuthorized, match=f"needs ACL {needed}"):
         store.check()
+
+
+def test_a_new_topic_that_takes_no_records_while_brokers_are_down_is_told_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(topic, "check_stopped", lambda *_given: None)
+    monkeypatch.setattr(topic.topics, "partition_counts", lambda *_given: {})
+    monkeypatch.setattr(topic.storage, "broker_count", lambda _connection: topic.storage.BrokerCount(3, 1))
+    monkeypatch.setattr(topic, "missing_topic_acls", lambda *_given: [])
+    trial = Trial({}, {"offsets": TopicConfigs({"min.insync.replicas": "2"}, {})}, {})
+    monkeypatch.setattr(topic.topic_making.topic_changes, "try_creation", lambda *_given: trial)
+    with pytest.raises(Refused, match="would be 2, and 1 of its 3 replicas on brokers that are up; start the brokers"):
+        topic.TopicStore(Connection("cloud", ("d:1",)), "offsets", "workers", "mirror", "src").check()
 
 
 @pytest.mark.parametrize(

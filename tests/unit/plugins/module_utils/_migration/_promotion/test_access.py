@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import BrokerCount
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.access import (
     acl_changes,
     covering,
@@ -46,7 +47,7 @@ def changes(
     topics = (*names.values(), *others)
     acls = {"source_acls": frozenset(source), "destination_acls": frozenset(destination), "fence": frozenset(fence)}
     acls |= {"later_names": frozenset(later), "open_without_acls": is_open}
-    survey = Survey("s", "d", names, TOPICS, topics, {}, {}, frozenset(), 1, **acls)
+    survey = Survey("s", "d", names, TOPICS, topics, {}, {}, frozenset(), BrokerCount(1, 1), **acls)
     found, notes = acl_changes(survey, mapping, PromotionOptions(acls=which, **options))
     return {(str(each.acl), each.action) for each in found}, notes
 

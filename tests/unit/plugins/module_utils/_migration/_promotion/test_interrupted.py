@@ -6,6 +6,7 @@ import dataclasses
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import BrokerCount
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Creation, Refusal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
@@ -119,7 +120,9 @@ def clusters(monkeypatch):
         names = {name: name for name in selection.topics}
         destination_states = destination.states(names)
         every = (tuple(source.topics), tuple(destination.topics), source.states(names), destination_states)
-        return Survey("S", "D", names, *every, frozenset(), 1, frozenset(source.acls), frozenset(destination.acls))
+        return Survey(
+            "S", "D", names, *every, frozenset(), BrokerCount(1, 1), frozenset(source.acls), frozenset(destination.acls)
+        )
 
     def writes(change):
         return lambda _connection, what: destination.write(lambda: change(what)) if what else None

@@ -26,7 +26,7 @@ def take(monkeypatch):
     monkeypatch.setattr(survey.topics, "list_topics", lambda each: ["gone", "orders"] if each is SOURCE else [])
     monkeypatch.setattr(survey, "topic_states", lambda each, _names: {"orders": state} if each is SOURCE else {})
     monkeypatch.setattr(survey, "_known", lambda *_arguments: frozenset())
-    monkeypatch.setattr(survey.storage, "broker_count", lambda _connection: 1)
+    monkeypatch.setattr(survey.storage, "broker_count", lambda _connection: survey.storage.BrokerCount(1, 1))
     monkeypatch.setattr(survey, "may_be_open", lambda _connection, _acls: False)
     return lambda selection, acls=Acls.NONE: survey.take_survey(SOURCE, DESTINATION, selection, Mapping(), acls)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import BrokerCount
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import kept_less
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import (
@@ -31,11 +32,20 @@ def topic(partitions=1, replicas=1, hidden=(), **own):
     return TopicState(partitions, replicas, TopicConfigs(settings, settings, frozenset(hidden)))
 
 
-def decided(source, destination, brokers=3, known=KNOWN, seen=None, **options):
+def decided(source, destination, brokers=3, known=KNOWN, seen=None, up=None, **options):
     """Of topics by name, which keep their names."""
     names = {name: name for name in source}
     survey = Survey(
-        "s", "d", names, tuple(source), tuple(destination), source, destination, known, brokers, **seen or {}
+        "s",
+        "d",
+        names,
+        tuple(source),
+        tuple(destination),
+        source,
+        destination,
+        known,
+        BrokerCount(brokers, up or brokers),
+        **seen or {},
     )
     return decide_topics(survey, Mapping(), PromotionOptions(**options), "destination")
 
@@ -86,6 +96,9 @@ def test_more_replicas_in_sync_than_replicas_are_refused():
         ):
             planned(topic(), destination, overrides=override)
     planned(topic(1, 2), overrides=override)
+    with pytest.raises(Refused, match="has 2 replicas, 1 of them on brokers that are up: .* Start the brokers that"):
+        planned(topic(1, 2), overrides=override, up=1)
+    planned(topic(), topic(1, 2), overrides=override, up=1)
     planned(topic(), topic(1, 2), overrides=override)
     planned(topic(), replication_factor=-1, overrides=override)  # the brokers say how many, see test_trial.py
 

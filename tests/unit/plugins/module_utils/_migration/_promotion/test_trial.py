@@ -39,7 +39,7 @@ PLAN = TopicPlan(
 @pytest.fixture
 def brokers(monkeypatch):
     """What brokers say: a dictionary of refusals by kind of change, and of settings that are refused."""
-    said = {"create": {}, "configs": {}, "replicas": {}, "grow": {}, "set": {}, "settings": {}, "cluster": []}
+    said = {"create": {}, "configs": {}, "replicas": {}, "grow": {}, "set": {}, "settings": {}, "cluster": [], "up": 3}
 
     def try_settings(_connection, changes):
         refused = {
@@ -57,6 +57,7 @@ def brokers(monkeypatch):
     )
     monkeypatch.setattr(trial.topic_changes, "try_partitions", lambda *_args: said["grow"])
     monkeypatch.setattr(trial.topic_changes, "try_settings", try_settings)
+    monkeypatch.setattr(trial.storage, "broker_count", lambda *_args: trial.storage.BrokerCount(3, said["up"]))
     monkeypatch.setattr(trial, "missing_cluster_acls", lambda *_args: said["cluster"])
     monkeypatch.setattr(trial, "not_offered", lambda _connection, *needs: [each.value for each in needs])
     return said
@@ -100,6 +101,10 @@ def test_a_new_topic_that_nothing_could_be_written_to_is_refused(brokers, in_syn
         trial.check(DESTINATION, PLAN)
     brokers["replicas"] = {"new": int(in_sync)}
     trial.check(DESTINATION, PLAN)
+    brokers["up"] = replicas
+    why = f"has {in_sync} replicas, {replicas} of them on brokers that are up: .* Start the brokers that are down"
+    with pytest.raises(Refused, match=why):
+        trial.check(DESTINATION, PLAN)
 
 
 def test_a_setting_that_would_be_refused_is_named(brokers):
