@@ -241,8 +241,8 @@ options:
     description:
       - Path of the receipt of a fence at the source. The ACLs in it are not copied, because they are
         only meant to keep clients away from the source. A note names them.
-      - Nothing is left out if the file does not exist, or if it is about another cluster than the source. A note says so,
-        but for a default file of the role that does not exist.
+      - Nothing is left out if the file does not exist, or if it is about another cluster than the source. A note says so, for
+        a missing file only if the run copies an ACL that denies READ or WRITE.
     type: path
   on_lockout:
     description:

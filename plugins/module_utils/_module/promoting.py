@@ -20,6 +20,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, path_option
 from .._model.policies import Acls, OnLockout, OnStillWritten
 from .._model.selection import Selection
+from .._model.topic_plan import ADD
 from . import files, options, promotion_results
 from .frame import Module
 from .results import note_results
@@ -133,11 +134,12 @@ def _parsed_fence(path: str | None, option: str = "") -> topic_receipt.Promotion
 def _unused_fence(
     path: str | None, receipt: topic_receipt.PromotionReceipt | None, plan: topic_plan.TopicPlan
 ) -> list[Note]:
-    """A note of a receipt that leaves nothing out, but not of the role's default one, which no fence need have made."""
+    """A note of a receipt that leaves nothing out; one that is missing matters only if a fence may follow."""
     if path is None:
         return []
     told = "so no ACL is left out as one of a fence at the source."
-    if receipt is None and os.path.normpath(path).split(os.sep)[-3::2] != ["kafka-fences", "topics-receipt.json"]:
+    follow = (acl for acl in plan.acls_that(ADD) if acl.permission == DENY and acl.operation in ("READ", "WRITE"))
+    if receipt is None and any(follow):
         return [Note(NoteKind.FILE_MISSING, f"{option_name('fence_receipt')}, {path}, does not exist, {told}")]
     if receipt is not None and receipt.cluster_id != plan.source_id:
         why = f"is of cluster {receipt.cluster_id}, and the source is {plan.source_id}"

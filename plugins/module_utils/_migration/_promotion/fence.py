@@ -95,8 +95,11 @@ def plan_fence(
     if others:
         text = f"These ACLs were there before this fence, and stay when it is lifted: {acls_text(others)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
-    if added:
-        notes += _copied_by_mirror_maker(existing_topics, is_made)
+    if added or any(
+        acl in receipt.acls for acl in wanted
+    ):  # a run that was killed has told nothing of those that it made
+        everybody = _EVERYBODY in options.principals
+        notes += _copied_by_mirror_maker(existing_topics, everybody, is_made=is_made or not added)
     notes += lockout.check_first_acls(added, existing, is_open, options.on_lockout, str(cluster))
     cluster_id = topics.cluster_id(cluster)
     plan = TopicPlan(cluster_id, cluster_id, acls=tuple(AclChange(acl, ADD) for acl in sorted(added)))
@@ -104,10 +107,11 @@ def plan_fence(
     return plan, names, notes
 
 
-def _copied_by_mirror_maker(names: t.Iterable[str], is_made: bool) -> list[Note]:
+def _copied_by_mirror_maker(names: t.Iterable[str], everybody: bool, *, is_made: bool) -> list[Note]:
     """A note if MirrorMaker 2 may copy the fence to its destination: it copies what is on single topics and allows no WRITE.
 
-    is_made: whoever reads the note of a fence that stands may have set MirrorMaker 2 right before.
+    everybody: is the fence for all users? is_made: whoever reads the note of one that stands may have set MirrorMaker 2 right
+    before.
 
     Source: org.apache.kafka.connect.mirror.MirrorSourceConnector.shouldReplicateAcl.
     """
@@ -116,8 +120,8 @@ def _copied_by_mirror_maker(names: t.Iterable[str], is_made: bool) -> list[Note]
         return []
     text = (
         f"MirrorMaker 2 may copy from this cluster, because the topic {signs[0]} is there. With sync.topic.acls.enabled=true, "
-        "its default, it copies the ACLs of the fence to its destination, where they keep out the clients that have moved and "
-        "MirrorMaker 2 itself. "
+        "its default, it copies the ACLs of the fence to its destination, where they keep out the clients that have moved"
+        f"{' and MirrorMaker 2 itself' if everybody else ''}. "
     )
     if is_made:
         text += (

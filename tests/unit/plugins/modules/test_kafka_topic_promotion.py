@@ -202,19 +202,21 @@ def test_a_promotion_takes_only_the_receipt_of_a_fence_and_none_that_is_not_ther
 
 def test_the_receipt_of_a_fence_that_leaves_nothing_out_is_named(promote, tmp_path):
     """A path that was misspelt, or a receipt of another cluster, was ignored, and the fence followed to the destination."""
+    denied = (AclChange(READ._replace(permission="DENY", operation="WRITE"), "add"),)
+    fenced = TopicPlan("S", "D", (), denied)
+    for fence in (tmp_path / "fence.json", tmp_path / "kafka-fences" / "onprm" / "topics-receipt.json"):
+        told = promote(fenced, fence_receipt=str(fence), acls="cutover")
+        assert told["note_kinds"][1:] == ["file_missing"]
+        assert f"fence_receipt, {fence}, does not exist, so no ACL is left out" in told["notes"][1]
+        assert promote(fence_receipt=str(fence), acls="mirror")["note_kinds"] == ["fewer_replicas"]  # nothing is denied
     fence = tmp_path / "fence.json"
-    for text, kind, said in (
-        (None, "file_missing", f"fence_receipt, {fence}, does not exist, so no ACL is left out"),
-        (topic_receipt.to_json(PromotionReceipt("D")), "file_left_out", "is of cluster D, and the source is S, so"),
-    ):
-        if text is not None:
-            saved(fence, text)
-        told = promote(fence_receipt=str(fence), acls="mirror")
-        assert told["note_kinds"][1:] == [kind] and said in told["notes"][1]
+    saved(fence, topic_receipt.to_json(PromotionReceipt("D")))
+    told = promote(fence_receipt=str(fence), acls="mirror")
+    assert (
+        told["note_kinds"][1:] == ["file_left_out"] and "is of cluster D, and the source is S, so" in told["notes"][1]
+    )
     saved(fence, topic_receipt.to_json(PromotionReceipt("S")))
-    default = tmp_path / "kafka-fences" / "onprem" / "topics-receipt.json"
-    for path in (fence, default):
-        assert promote(fence_receipt=str(path), acls="mirror")["note_kinds"] == ["fewer_replicas"]
+    assert promote(fenced, fence_receipt=str(fence), acls="cutover")["note_kinds"] == ["fewer_replicas"]
 
 
 @pytest.mark.parametrize("state", ["fenced", "lifted"])
