@@ -27,6 +27,7 @@ KEPT = {
     "_matching/certify.py",
     "_matching/chosen.py",
     "_matching/decide.py",
+    "_matching/lost_records.py",
     "_matching/merged.py",
     "_matching/reset_offsets.py",
     "_matching/rows.py",

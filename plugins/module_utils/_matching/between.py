@@ -11,6 +11,8 @@ from .._model.match_on import Key, Matching
 from .._model.records import Record
 from .log_reader import BudgetSpent, LogReader, Measure, Reader
 
+_GLANCE = 8  # offsets
+
 
 class OffsetBetween(t.NamedTuple):
     """An offset of the destination that skips nothing unconsumed; proved: also nothing that the source has lost."""
@@ -20,11 +22,15 @@ class OffsetBetween(t.NamedTuple):
 
 
 class Back(t.NamedTuple):
-    """How far an offset was counted back: to which offset, how many different lost records that is, and how many records."""
+    """How far an offset was counted back: to which offset, how many different lost records that is, and how many records.
+
+    is_sure: were earlier copies of these looked for as far back as they may be?
+    """
 
     offset: int
     found: int
     records: int
+    is_sure: bool = True
 
 
 class Located(t.NamedTuple):
@@ -61,7 +67,8 @@ def offset_between(
     if last is None:
         if between.any and _may_have_lost(source, committed, first.source_offset):
             lost = first.source_offset - committed
-            back = count_back(reader, matching, first.record.offset, first.record, lost, whole=reader.fits)
+            reach = destination.budget
+            back = count_back(reader, matching, first.record.offset, first.record, lost, reach, whole=reader.fits)
             return OffsetBetween(back.offset, False)
         return OffsetBetween(first.record.offset, True)
     if not between.any or not _may_have_lost(source, last.source_offset + 1, committed):
@@ -71,26 +78,25 @@ def offset_between(
     return OffsetBetween(last.record.offset + 1, False)
 
 
-def count_back(reader: Reader, matching: Matching, begin: int, first: Record | None, lost: int, *, whole: bool) -> Back:
+def count_back(
+    reader: Reader, matching: Matching, begin: int, first: Record | None, lost: int, reach: int, *, whole: bool
+) -> Back:
     """From where on the destination has the last `lost` records before `begin` that the source has lost; or the log's start.
 
     `begin` itself where none is lost. first: the first unconsumed record that is there; what is younger does not count. A tool
     that begins again, and may be interrupted, copies the same records once more. So their first copies tell which ones are
     the last, and the offset is the largest from which on each of them occurs. Times tell records apart only where `first` shows
     that copies have kept theirs. whole: whether both logs may be read, so that no copy counts of what the source still has;
-    else no such copy is before `begin`, and earlier copies of what counts are looked for by time, no further than the budget
-    allows. Raises NotRead, BudgetSpent.
+    else no such copy is before `begin`, and earlier copies of what counts are looked for up to `reach` offsets back: by time,
+    or everywhere if there is no `first`. Raises NotRead, and BudgetSpent where earlier copies are known to be further back.
     """
     if lost <= 0:
         return Back(begin, 0, 0)
     source, destination, measure = reader.source, reader.destination, Measure()
     latest = first.timestamp if first is not None and matching.timestamp else None
     key = Matching(latest is not None, False).key
-    width, left = lost, set[Key]()
-    if first is None or whole:
-        if destination.length > destination.budget:
-            raise BudgetSpent
-        width = begin - destination.start
+    farthest = destination.start if whole else max(destination.start, begin - reach)
+    width, left = begin - farthest if first is None or whole else lost, set[Key]()
     if whole:
         left = {key(record) for part in source.with_aborted(source.start, source.end) for record in part}
     while True:
@@ -100,18 +106,26 @@ def count_back(reader: Reader, matching: Matching, begin: int, first: Record | N
         old = [record for record in records if latest is None or record.timestamp <= latest]
         copies = {key(record): record.offset for record in old}  # in the order of the first copies, with the last ones
         offsets = [offset for name, offset in copies.items() if name not in left]
-        if len(offsets) >= lost:
-            offset = min(offsets[-lost:])
-            counted = [record for record in old if record.offset >= offset]
-            if latest is not None and low > destination.start:  # what was counted may have earlier copies
-                earliest = destination.first_at(min(record.timestamp for record in counted))
-                if earliest is not None and begin - destination.budget <= earliest < low:
-                    width = begin - earliest
-                    continue
-            return Back(offset, lost, len(counted))
-        if low <= destination.start:
+        if len(offsets) < lost and low > destination.start:
+            width = begin - low + destination.within_budget(2 * width)
+            continue
+        if len(offsets) < lost:
             return Back(destination.start, len(offsets), len(old))
-        width = begin - low + destination.within_budget(2 * width)
+        offset = min(offsets[-lost:])
+        counted = [record for record in old if record.offset >= offset]
+        if low == destination.start:
+            return Back(offset, lost, len(counted))
+        earliest = None if latest is None else destination.first_at(min(record.timestamp for record in counted))
+        if earliest is None or earliest >= low:
+            return Back(offset, lost, len(counted), is_sure=latest is not None)
+        if earliest < farthest:
+            names = {key(record) for record in counted}
+            if any(key(record) in names for record in destination.records(earliest, earliest + _GLANCE)):
+                raise BudgetSpent
+            if low <= farthest:
+                return Back(offset, lost, len(counted), is_sure=False)
+        # At least twice as far, because second copies lead from one to the next.
+        width = min(max(begin - earliest, 2 * (begin - low)), begin - farthest)
 
 
 def _may_have_lost(source: LogReader, start: int, end: int) -> bool:

@@ -17,7 +17,7 @@ from .._model.records import Record
 from .between import Back, count_back
 from .context import read_context
 from .evidence import Decision, LogFacts
-from .log_reader import Reader
+from .log_reader import BudgetSpent, Reader
 
 _FEW = 4096  # records that are read for the sake of a number alone
 _AROUND = 8  # offsets around the committed one, which the near way has read, too
@@ -69,20 +69,27 @@ class LostRecords:
     @functools.cached_property
     def counted_back(self) -> Back:
         """How far back at the destination as many records begin. Raises NotRead, BudgetSpent."""
+        return self._count_back(self.reader.destination.budget)
+
+    def _count_back(self, reach: int) -> Back:
+        """reach: see count_back()."""
         begin = copies_from(self.reader) if self.first is None else self.begin
         if self.first_copied is not None:
             begin = min(begin, self.first_copied)
-        return count_back(self.reader, self.matching, begin, self.first, self.missing, whole=self.counted)
+        return count_back(self.reader, self.matching, begin, self.first, self.missing, reach, whole=self.counted)
 
     def back(self) -> tuple[int, str]:
         """The offset from which the destination has these records, as far as it has them, and how it was found."""
-        offset, found, _records = self.counted_back
+        offset, found, _records, is_sure = self.counted_back
         none_known = none_equal(self.reader) if self.first is None and self.has_copies else ""
         if found:
-            return (
-                offset,
-                f"counted back {counted(found, 'record')}, assuming that nothing else writes there{none_known}",
+            earlier = (
+                "" if is_sure else " and that none of these has an earlier copy more than search_limit offsets back"
             )
+            how = (
+                f"counted back {counted(found, 'record')}, assuming that nothing else writes there{earlier}{none_known}"
+            )
+            return offset, how
         if self.first is not None:
             how = "the destination has none of them, and the group starts at the first record that the source still has"
         elif self.has_copies:
@@ -103,21 +110,24 @@ class LostRecords:
         to_read = self.reader.destination.length if self.first is None else self.missing
         if offset is None or ("counted_back" not in vars(self) and to_read > min(_FEW, self.reader.policy.budget)):
             return decision
-        repeats, lost = None, self._lost()
+        try:
+            back = vars(self).get("counted_back") or self._count_back(_FEW)
+        except BudgetSpent:
+            return decision
+        repeats, lost = None, self._lost(back)
         if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
             repeats = len(self.reader.destination.records(offset, self.begin))
         bound = lost_bound(lost, self.expired, self.each_a_record)
         return dataclasses.replace(with_lost(decision, lost, bound), repeats=repeats)
 
-    def _lost(self) -> int | None:
+    def _lost(self, back: Back) -> int | None:
         """How many the destination has lost, too, or has never got. Without L, what it has may be consumed.
 
         None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies.
         And where L has a lower offset than at the source, or records come more than once, because what was counted back may be
         consumed records instead.
         """
-        back = self.counted_back
-        if self.first is None and self.has_copies:
+        if (self.first is None and self.has_copies) or not back.is_sure:
             return None
         missing = min(self.expired, self.missing)
         if back.found >= missing:

@@ -277,8 +277,9 @@ def by_policy(reader: Reader, matching: Matching, position: int) -> Decision:
     if policy.on_no_anchor != OnNoAnchor.BY_RETENTION or decision.offset is None or is_empty:
         return decision
     offset = min(decision.offset, begin := copies_from(reader))
-    if source.facts.compacted:
-        offset = min(offset, count_back(reader, matching, begin, None, position - reader.committed, whole=False).offset)
+    if source.facts.compacted and offset > destination.start:
+        missing = position - reader.committed
+        offset = min(offset, count_back(reader, matching, begin, None, missing, destination.budget, whole=False).offset)
     return dataclasses.replace(decision, offset=offset, detail=decision.detail + none_equal(reader))
 
 

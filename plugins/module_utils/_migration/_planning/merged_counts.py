@@ -182,13 +182,15 @@ def due_from(positions: t.Sequence[Position], count: GroupCount, source: Cluster
     """Sources.due_from. Reads the first unconsumed offsets of each source partition; where they show no record, it is 0."""
     if any(answer.first_wanted is not None or answer.last_consumed is not None for answer in count.answers):
         return None
-    times = []
+    spans = []
     for at in positions:
-        log, start = source.logs[at.partition], max(at.consumed_below, at.facts.log_start)
-        end = min(log.end, start + _FIRST_UNCONSUMED)
-        source.read([(at.partition, (start, end))] if start < end else [])
-        records = log.between(start, end)
-        if records or end < log.end:
+        start = max(at.consumed_below, at.facts.log_start)
+        spans.append((at.partition, (start, min(source.logs[at.partition].end, start + _FIRST_UNCONSUMED))))
+    source.read([(partition, (start, end)) for partition, (start, end) in spans if start < end])
+    times = []
+    for partition, (start, end) in spans:
+        records = source.logs[partition].between(start, end)
+        if records or end < source.logs[partition].end:
             times.append(min((record.timestamp for record in records), default=0))
     return min(times, default=None)
 

@@ -295,10 +295,30 @@ class TestExpired:
         assert said(decision) == (SAFE, offset, Reason.EXPIRED, repeats)
         assert decision.lost == (0 if copied == "p p q r" else None)
 
-    def test_the_whole_destination_is_read_where_the_source_has_nothing_to_compare_with(self) -> None:
-        decision = decided(500, log("", start=600), log(run(0, 600, run(300, 310))), budget=600)
+    def test_as_much_as_may_be_is_read_where_the_source_has_nothing_to_compare_with(self) -> None:
+        empty, copied = log("", start=600), log(run(0, 600, run(300, 310)))
+        decision = decided(500, empty, copied, budget=600)
+        assert said(decision) == (SAFE, 500, Reason.EXPIRED, None)
+        assert "and that none of these has an earlier copy more than search_limit offsets back" in decision.detail
+        assert "search_limit" not in decided(500, empty, copied).detail
+        # What may be read has fewer different records than the group lacks.
+        decision = decided(100, empty, copied, budget=400)
         assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
         assert decided(500, log("", start=600), log(run(0, 600)), on_expired="start", budget=599).offset == 0
+
+    @pytest.mark.parametrize("lost", [1, 10, 100])
+    def test_second_copies_that_lead_from_one_to_the_next_do_not_lead_on_for_ever(self, lost: int) -> None:
+        copied = log(f"{run(0, 5000)} {run(4000, 5000)} {run(5000, 5100)}")
+        settled = settle(5000 - lost, log(run(5000, 5100), start=5000), copied)
+        assert (settled.decision.offset, settled.decision.lost) == (6000 - lost, 0)
+        assert settled.rounds <= 12
+
+    def test_an_earlier_pass_that_is_known_and_too_far_away_blocks(self) -> None:
+        copied = log(f"{run(0, 2000)} {run(500, 1500)} {run(2000, 2500)}")
+        source = log(run(2000, 2500), start=2000)
+        assert decided(1800, source, copied).offset == 1800
+        decision = decided(1800, source, copied, budget=800)
+        assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
 
     def test_repeats_are_not_counted_where_too_much_follows_to_see_what_was_recopied(self) -> None:
         source, again = log(run(1000, 6000), start=1000), " ".join([run(0, 1000)] * 3)
