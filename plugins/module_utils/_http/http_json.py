@@ -14,6 +14,7 @@ import functools
 import http.client
 import json
 import os
+import re
 import ssl
 import time
 import typing as t
@@ -58,14 +59,15 @@ class Endpoint:
         return self.login and _basic(self.login)
 
     def hidden(self, text: str) -> str:
-        """What the endpoint says, in one line and without the secret, URL-encoded, decoded or as it was told."""
+        """What the endpoint says, in one line and without the secret, encoded for URLs or forms, decoded or as it was told."""
         secrets: set[str] = set()
-        for form in (str, urllib.parse.unquote, functools.partial(urllib.parse.quote, safe="")):
+        encoded = functools.partial(urllib.parse.quote, safe="")
+        for form in (str, urllib.parse.unquote, encoded, urllib.parse.quote_plus):
             if self.login is not None:
                 login = (form(self.login[0]), form(self.login[1]))
                 secrets |= {login[1], _basic(login)}
         for secret in sorted(filter(None, secrets), key=len, reverse=True):  # one may be a part of another
-            text = text.replace(secret, HIDDEN)
+            text = re.sub(re.escape(secret), HIDDEN, text, flags=re.IGNORECASE)  # %2B and %2b are the same
         return shortened("".join(letter if letter.isprintable() else " " for letter in text).strip(), _SHOWN)
 
 

@@ -88,7 +88,8 @@ def count_back(
     the last, and the offset is the largest from which on each of them occurs. Times tell records apart only where `first` shows
     that copies have kept theirs. whole: whether both logs may be read, so that no copy counts of what the source still has;
     else no such copy is before `begin`, and earlier copies of what counts are looked for up to `reach` offsets back: by time,
-    or everywhere if there is no `first`. Raises NotRead, and BudgetSpent where earlier copies are known to be further back.
+    or everywhere if there is no `first`. Raises NotRead, and BudgetSpent where earlier copies are, or without `first` may be,
+    further back.
     """
     if lost <= 0:
         return Back(begin, 0, 0)
@@ -97,6 +98,8 @@ def count_back(
     key = Matching(latest is not None, False).key
     farthest = destination.start if whole else max(destination.start, begin - reach)
     width, left = begin - farthest if first is None or whole else lost, set[Key]()
+    if first is None and farthest > destination.start:
+        raise BudgetSpent
     if whole:
         left = {key(record) for part in source.with_aborted(source.start, source.end) for record in part}
     while True:
@@ -117,7 +120,7 @@ def count_back(
             return Back(offset, lost, len(counted))
         earliest = None if latest is None else destination.first_at(min(record.timestamp for record in counted))
         if earliest is None or earliest >= low:
-            return Back(offset, lost, len(counted), is_sure=latest is not None)
+            return Back(offset, lost, len(counted))
         if earliest < farthest:
             names = {key(record) for record in counted}
             if any(key(record) in names for record in destination.records(earliest, earliest + _GLANCE)):

@@ -138,8 +138,7 @@ def _unused_fence(
     if path is None:
         return []
     told = "so no ACL is left out as one of a fence at the source."
-    follow = (acl for acl in plan.acls_that(ADD) if acl.permission == DENY and acl.operation in ("READ", "WRITE"))
-    if receipt is None and any(follow):
+    if receipt is None and any(map(fence.may_be_of_fence, plan.acls_that(ADD))):
         return [Note(NoteKind.FILE_MISSING, f"{option_name('fence_receipt')}, {path}, does not exist, {told}")]
     if receipt is not None and receipt.cluster_id != plan.source_id:
         why = f"is of cluster {receipt.cluster_id}, and the source is {plan.source_id}"

@@ -258,6 +258,8 @@ def _not_in_sync(destination: Connection, topic: str, told: str, wanted: str, pa
         cluster=str(destination),
         topic=topic,
         partition=partition,
-        remedy="start the brokers that are missing, or give the topic a lower min.insync.replicas",
+        remedy="start the brokers that are missing, or "
+        + ("create the topic yourself with" if partition is None else "give the topic")
+        + " a lower min.insync.replicas",
         kind=FailureKind.TOPIC_UNSUITABLE,
     )

@@ -259,3 +259,8 @@ def not_lifted(
 
 def _denied(names: t.Iterable[str], principals: t.Sequence[str], operation: str) -> list[Acl]:
     return [Acl(TOPIC, name, LITERAL, who, EVERY, operation, DENY) for name in names for who in principals]
+
+
+def may_be_of_fence(acl: Acl) -> bool:
+    """Could a fence have made this ACL?"""
+    return any([acl] == _denied([acl.name], [acl.principal], operation) for operation in ("READ", "WRITE"))

@@ -145,10 +145,9 @@ def check_replicas(topic: str, in_sync: str | None, replicas: int, brokers: int 
     up = replicas if brokers is None else min(replicas, brokers)
     if not takes_no_records(in_sync, up):
         return
-    where_new = [
-        ("replication_factor", f"set {option_name('replication_factor')} to at least that"),
-        ("", "create the topic yourself"),
-    ]
+    has_too_few = takes_no_records(in_sync, replicas)
+    factor = ("replication_factor", f"set {option_name('replication_factor')} to at least that")
+    where_new = [*([factor] if has_too_few else []), ("", "create the topic yourself")]
     missing = f", {up} of them on brokers that are up" if up < replicas else ""
     raise Refused(
         f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}{missing}",
@@ -161,7 +160,7 @@ def check_replicas(topic: str, in_sync: str | None, replicas: int, brokers: int 
             *(where_new if brokers is not None else []),
             ("", "leave the topic out"),
         ),
-        kind=FailureKind.INVALID_OPTION,
+        kind=FailureKind.INVALID_OPTION if has_too_few else FailureKind.TOPIC_UNSUITABLE,
     )
 
 

@@ -209,6 +209,9 @@ def test_the_receipt_of_a_fence_that_leaves_nothing_out_is_named(promote, tmp_pa
         assert told["note_kinds"][1:] == ["file_missing"]
         assert f"fence_receipt, {fence}, does not exist, so no ACL is left out" in told["notes"][1]
         assert promote(fence_receipt=str(fence), acls="mirror")["note_kinds"] == ["fewer_replicas"]  # nothing is denied
+        for other in ({"resource": "GROUP"}, {"pattern": "PREFIXED"}, {"host": "10.0.0.1"}, {"operation": "ALTER"}):
+            no_fence = TopicPlan("S", "D", (), (AclChange(denied[0].acl._replace(**other), "add"),))
+            assert "file_missing" not in promote(no_fence, fence_receipt=str(fence), acls="cutover")["note_kinds"]
     fence = tmp_path / "fence.json"
     saved(fence, topic_receipt.to_json(PromotionReceipt("D")))
     told = promote(fence_receipt=str(fence), acls="mirror")

@@ -295,15 +295,12 @@ class TestExpired:
         assert said(decision) == (SAFE, offset, Reason.EXPIRED, repeats)
         assert decision.lost == (0 if copied == "p p q r" else None)
 
-    def test_as_much_as_may_be_is_read_where_the_source_has_nothing_to_compare_with(self) -> None:
-        empty, copied = log("", start=600), log(run(0, 600, run(300, 310)))
-        decision = decided(500, empty, copied, budget=600)
-        assert said(decision) == (SAFE, 500, Reason.EXPIRED, None)
-        assert "and that none of these has an earlier copy more than search_limit offsets back" in decision.detail
-        assert "search_limit" not in decided(500, empty, copied).detail
-        # What may be read has fewer different records than the group lacks.
-        decision = decided(100, empty, copied, budget=400)
-        assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
+    def test_the_whole_destination_is_read_where_the_source_has_nothing_to_compare_with(self) -> None:
+        """In its last records, a second pass that was interrupted looks like a first one."""
+        empty, copied = log("", start=1000), log(run(0, 1000, run(0, 600)))
+        assert said(decided(500, empty, copied)) == (SAFE, 600, Reason.EXPIRED, 1000)
+        assert said(decided(500, empty, copied, budget=600)) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
+        assert decided(500, empty, copied, on_expired="start", budget=600).offset == 0
         assert decided(500, log("", start=600), log(run(0, 600)), on_expired="start", budget=599).offset == 0
 
     @pytest.mark.parametrize("lost", [1, 10, 100])
@@ -319,6 +316,12 @@ class TestExpired:
         assert decided(1800, source, copied).offset == 1800
         decision = decided(1800, source, copied, budget=800)
         assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
+
+    def test_what_is_too_old_to_tell_where_it_was_copied_first_is_said(self) -> None:
+        late = run(0, 2000).replace("r1950 ", "r1950@0 ")
+        decision = decided(1900, log(run(2000, 2500), start=2000), log(f"{late} {run(2000, 2500)}"), budget=800)
+        assert said(decision) == (SAFE, 1900, Reason.EXPIRED, 100)
+        assert "and that none of these has an earlier copy more than search_limit offsets back" in decision.detail
 
     def test_repeats_are_not_counted_where_too_much_follows_to_see_what_was_recopied(self) -> None:
         source, again = log(run(1000, 6000), start=1000), " ".join([run(0, 1000)] * 3)

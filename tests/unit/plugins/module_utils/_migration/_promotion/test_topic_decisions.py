@@ -10,6 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
     decide_topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
@@ -96,8 +97,11 @@ def test_more_replicas_in_sync_than_replicas_are_refused():
         ):
             planned(topic(), destination, overrides=override)
     planned(topic(1, 2), overrides=override)
-    with pytest.raises(Refused, match="has 2 replicas, 1 of them on brokers that are up: .* Start the brokers that"):
+    down = "has 2 replicas, 1 of them on brokers that are up: .* Start the brokers that"
+    with pytest.raises(Refused, match=down) as refused:
         planned(topic(1, 2), overrides=override, up=1)
+    assert "replication_factor" not in str(refused.value)  # which is high enough
+    assert refused.value.kind is FailureKind.TOPIC_UNSUITABLE
     planned(topic(), topic(1, 2), overrides=override, up=1)
     planned(topic(), topic(1, 2), overrides=override)
     planned(topic(), replication_factor=-1, overrides=override)  # the brokers say how many, see test_trial.py
