@@ -11,7 +11,7 @@ from .._model.match_on import Key, Matching
 from .._model.records import Record
 from .log_reader import BudgetSpent, LogReader, Measure, Reader
 
-_GLANCE = 8  # offsets
+_GLANCE = 8  # offsets, and records
 
 
 class OffsetBetween(t.NamedTuple):
@@ -88,7 +88,7 @@ def count_back(
     the last, and the offset is the largest from which on each of them occurs. Times tell records apart only where `first` shows
     that copies have kept theirs. whole: whether both logs may be read, so that no copy counts of what the source still has;
     else no such copy is before `begin`, and earlier copies of what counts are looked for up to `reach` offsets back: by time,
-    or everywhere if there is no `first`. Raises NotRead, and BudgetSpent where earlier copies are, or without `first` may be,
+    or everywhere where times do not tell. Raises NotRead, and BudgetSpent where earlier copies are, or without `first` may be,
     further back.
     """
     if lost <= 0:
@@ -97,7 +97,7 @@ def count_back(
     latest = first.timestamp if first is not None and matching.timestamp else None
     key = Matching(latest is not None, False).key
     farthest = destination.start if whole else max(destination.start, begin - reach)
-    width, left = begin - farthest if first is None or whole else lost, set[Key]()
+    width, left = begin - farthest if latest is None or whole else lost, set[Key]()
     if first is None and farthest > destination.start:
         raise BudgetSpent
     if whole:
@@ -107,28 +107,43 @@ def count_back(
         measure.shrink(low - destination.start)
         records = destination.records(low, begin)
         old = [record for record in records if latest is None or record.timestamp <= latest]
-        copies = {key(record): record.offset for record in old}  # in the order of the first copies, with the last ones
-        offsets = [offset for name, offset in copies.items() if name not in left]
-        if len(offsets) < lost and low > destination.start:
+        copies = {key(record): record for record in records}  # in the order of the first copies, with the last ones
+        gone = [record for name, record in copies.items() if name not in left]
+        # What is younger does not count, but may be unconsumed: it is not skipped.
+        places = [at for at, record in enumerate(gone) if latest is None or record.timestamp <= latest]
+        if len(places) < lost and low > destination.start:
             width = begin - low + destination.within_budget(2 * width)
             continue
-        if len(offsets) < lost:
-            return Back(destination.start, len(offsets), len(old))
-        offset = min(offsets[-lost:])
+        if len(places) < lost:
+            return Back(destination.start, len(places), len(old))
+        offset = min(record.offset for record in gone[places[-lost] :])
         counted = [record for record in old if record.offset >= offset]
         if low == destination.start:
             return Back(offset, lost, len(counted))
         earliest = None if latest is None else destination.first_at(min(record.timestamp for record in counted))
         if earliest is None or earliest >= low:
-            return Back(offset, lost, len(counted))
+            return Back(offset, lost, len(counted), is_sure=latest is not None)
         if earliest < farthest:
-            names = {key(record) for record in counted}
-            if any(key(record) in names for record in destination.records(earliest, earliest + _GLANCE)):
+            if _copied_before(destination, farthest, earliest, counted, key):
                 raise BudgetSpent
             if low <= farthest:
                 return Back(offset, lost, len(counted), is_sure=False)
         # At least twice as far, because second copies lead from one to the next.
         width = min(max(begin - earliest, 2 * (begin - low)), begin - farthest)
+
+
+def _copied_before(
+    log: LogReader, end: int, earliest: int, records: t.Sequence[Record], key: t.Callable[[Record], Key]
+) -> bool:
+    """Is any of these records at a place before this offset to which the times of some of them lead? Raises NotRead."""
+    some = records[:: len(records) // _GLANCE + 1]  # one late event does not hide where the others were copied first
+    log.want_times(record.timestamp for record in some)
+    places = {earliest, *(log.first_at(record.timestamp) for record in some)}
+    before = [place for place in places if place is not None and place < end]
+    for place in before:
+        log.want(place, place + _GLANCE)
+    names = set(map(key, records))
+    return any(key(record) in names for place in before for record in log.records(place, place + _GLANCE))
 
 
 def _may_have_lost(source: LogReader, start: int, end: int) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -110,11 +111,9 @@ class LostRecords:
         to_read = self.reader.destination.length if self.first is None else self.missing
         if offset is None or ("counted_back" not in vars(self) and to_read > min(_FEW, self.reader.policy.budget)):
             return decision
-        try:
-            back = vars(self).get("counted_back") or self._count_back(_FEW)
-        except BudgetSpent:
-            return decision
-        repeats, lost = None, self._lost(back)
+        repeats = lost = None
+        with contextlib.suppress(BudgetSpent):
+            lost = self._lost(vars(self).get("counted_back") or self._count_back(_FEW))
         if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
             repeats = len(self.reader.destination.records(offset, self.begin))
         bound = lost_bound(lost, self.expired, self.each_a_record)

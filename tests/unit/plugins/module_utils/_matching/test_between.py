@@ -3,8 +3,10 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.between import (
+    Back,
     Between,
     Located,
+    count_back,
     offset_between,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
@@ -16,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
 
 COMMITTED, BUDGET = 60, 20
 NOTHING, OLDER, YOUNGER = Between(False, False), Between(True, False), Between(True, True)
@@ -61,3 +64,13 @@ def placed(
 )
 def test_the_place_between_two_copies(between, last, first, compacted, source_offsets, expected):
     assert tuple(placed(between, last, first, compacted=compacted, source_offsets=source_offsets)) == expected
+
+
+def test_earlier_copies_are_looked_for_everywhere_where_the_broker_has_stamped_them() -> None:
+    """Their times do not lead to each other: the copies right before those of the source's first record are second ones."""
+    copied = log(f"{run(0, 250)} {run(230, 242)} {run(250, 260)}", stamped=True)
+    destination = Log(copied.facts)
+    destination.add((0, copied.facts.end), copied.records)
+    reader = Reader(Question(245, Log(LogFacts(250, 260, 260)), destination, Policy(budget=200)))
+    back = count_back(reader, Matching(False, False), 262, copied.records[262], 5, 200, whole=False)
+    assert back == Back(245, 5, 17, is_sure=False)

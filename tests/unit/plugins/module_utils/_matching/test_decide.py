@@ -317,6 +317,16 @@ class TestExpired:
         decision = decided(1800, source, copied, budget=800)
         assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
 
+    def test_one_late_event_does_not_hide_an_earlier_pass(self) -> None:
+        late = run(0, 2000).replace("r1850 ", "r1850@0 ")
+        copied = log(f"{late} {run(500, 1900).replace('r1850 ', 'r1850@0 ')} {run(2000, 2500)}")
+        decision = decided(1800, log(run(2000, 2500), start=2000), copied, budget=800)
+        assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
+
+    def test_a_lost_record_that_is_younger_than_what_is_left_is_not_skipped(self) -> None:
+        decision = decided(1, log("d@3", start=3), log("a@0 b@1 c@9 a@0 b@1 d@3"))
+        assert said(decision)[:2] == (SAFE, 2)
+
     def test_what_is_too_old_to_tell_where_it_was_copied_first_is_said(self) -> None:
         late = run(0, 2000).replace("r1950 ", "r1950@0 ")
         decision = decided(1900, log(run(2000, 2500), start=2000), log(f"{late} {run(2000, 2500)}"), budget=800)
