@@ -115,7 +115,7 @@ def count_back(
             width = begin - low + destination.within_budget(2 * width)
             continue
         if len(places) < lost:
-            return Back(destination.start, len(places), len(old))
+            return Back(destination.start, len(places), len(records))  # younger ones may be lost ones, too
         offset = min(record.offset for record in gone[places[-lost] :])
         counted = [record for record in old if record.offset >= offset]
         if low == destination.start:
@@ -124,7 +124,7 @@ def count_back(
         if earliest is None or earliest >= low:
             return Back(offset, lost, len(counted), is_sure=latest is not None)
         if earliest < farthest:
-            if _copied_before(destination, farthest, earliest, counted, key):
+            if _copied_before(destination, min(low, farthest), earliest, counted, key):
                 raise BudgetSpent
             if low <= farthest:
                 return Back(offset, lost, len(counted), is_sure=False)
@@ -141,9 +141,9 @@ def _copied_before(
     places = {earliest, *(log.first_at(record.timestamp) for record in some)}
     before = [place for place in places if place is not None and place < end]
     for place in before:
-        log.want(place, place + _GLANCE)
+        log.want(place, min(end, place + _GLANCE))
     names = set(map(key, records))
-    return any(key(record) in names for place in before for record in log.records(place, place + _GLANCE))
+    return any(key(record) in names for place in before for record in log.records(place, min(end, place + _GLANCE)))
 
 
 def _may_have_lost(source: LogReader, start: int, end: int) -> bool:

@@ -91,7 +91,11 @@ class LostRecords:
                 f"counted back {counted(found, 'record')}, assuming that nothing else writes there{earlier}{none_known}"
             )
             return offset, how
-        if self.first is not None:
+        if self.first is not None and offset < self.begin:
+            how = (
+                "no record of the destination is known to be one of them, and the group starts at the start of its log"
+            )
+        elif self.first is not None:
             how = "the destination has none of them, and the group starts at the first record that the source still has"
         elif self.has_copies:
             how = (
@@ -113,7 +117,8 @@ class LostRecords:
             return decision
         repeats = lost = None
         with contextlib.suppress(BudgetSpent):
-            lost = self._lost(vars(self).get("counted_back") or self._count_back(_FEW))
+            reach = min(_FEW, self.reader.policy.budget)
+            lost = self._lost(vars(self).get("counted_back") or self._count_back(reach))
         if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
             repeats = len(self.reader.destination.records(offset, self.begin))
         bound = lost_bound(lost, self.expired, self.each_a_record)

@@ -327,6 +327,25 @@ class TestExpired:
         decision = decided(1, log("d@3", start=3), log("a@0 b@1 c@9 a@0 b@1 d@3"))
         assert said(decision)[:2] == (SAFE, 2)
 
+    @pytest.mark.parametrize(
+        ("committed", "copied"),
+        [
+            pytest.param(
+                799, " ".join(f"r{number}@{number // 2}" for number in range(1200)), id="two in a millisecond"
+            ),
+            pytest.param(800, run(0, 1200).replace("r900 ", "r900@5 "), id="a late event"),
+            pytest.param(800, run(0, 1200).replace("r799 r800 ", "r799@800 r800@799 "), id="jitter"),
+        ],
+    )
+    def test_more_has_expired_than_may_be_read_once_more(self, committed: int, copied: str) -> None:
+        left = log(" ".join(copied.split()[1000:]), start=1000)
+        assert said(decided(committed, left, log(copied), budget=100))[:2] == (SAFE, committed)
+
+    def test_nothing_is_said_to_be_lost_that_is_younger_than_what_is_left(self) -> None:
+        decision = decided(2, log("d@0 e@4", start=3), log("a@1 b@2 c@3 d@0 e@4"))
+        assert (decision.offset, decision.repeats, decision.lost) == (0, 3, None)
+        assert "no record of the destination is known to be one of them" in decision.detail
+
     def test_what_is_too_old_to_tell_where_it_was_copied_first_is_said(self) -> None:
         late = run(0, 2000).replace("r1950 ", "r1950@0 ")
         decision = decided(1900, log(run(2000, 2500), start=2000), log(f"{late} {run(2000, 2500)}"), budget=800)
