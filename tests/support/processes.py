@@ -2,14 +2,10 @@
 
 import contextlib
 import os
-import resource
-import socket
 import subprocess
 import typing as t
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import Lease
 from testbed.clients import until
 
 
@@ -34,23 +30,6 @@ def running(word: str = "") -> list[Running]:
                 Running(int(folder.name), parent, program, *(_text(folder / f) for f in ("cmdline", "environ")))
             )
     return [each for each in found if word in each.words or word in each.environment]
-
-
-def lease_of(process: int) -> Lease:
-    """What holds a directory for a process of this machine."""
-    its = processes.start_ticks(process), processes.started(process)
-    return Lease(socket.gethostname(), processes.process_namespace(), process, *its)
-
-
-@contextlib.contextmanager
-def room_for(size: int) -> t.Iterator[None]:
-    """No file of this process can grow beyond so many bytes meanwhile, as where a file system is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def _text(file: Path) -> str:

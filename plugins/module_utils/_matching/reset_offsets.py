@@ -78,8 +78,8 @@ def _wanted(rule: ResetRule, committed: int | None, log: ResetLog) -> tuple[int,
         case ResetTo.DATETIME | ResetTo.DURATION:
             if log.at is None:
                 return log.end, None
-            has_lost_records = log.begins_later and log.log_start > 0  # which may have been as young
-            return log.at, _YOUNGER if has_lost_records else None
+            may_have_lost = log.at > 0  # by retention or compaction, what was as young
+            return log.at, _YOUNGER if log.begins_later and may_have_lost else None
 
 
 def _effect(committed: int | None, offset: int, log: ResetLog) -> str:

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
+from tests.support.held import lease_of
 from tests.support.playbooks import done, failed
-from tests.support.processes import lease_of
 
 POLICY = {"source_alias": "onprem", "target_alias": "cloud"}
 

@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import status_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness
-from tests.support.processes import lease_of
+from tests.support.held import lease_of
 
 CLUSTERS = {
     "source": {"bootstrap_servers": ["127.0.0.1:1"]},

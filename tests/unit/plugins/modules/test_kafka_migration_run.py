@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness, kafka_migration_run
-from tests.support.processes import lease_of
+from tests.support.held import lease_of
 
 ROOT = Path(__file__).parents[4]
 SCHEMA = json.loads((ROOT / "docs/schemas/lease.schema.json").read_text())

@@ -8,7 +8,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import as
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.assessment import Assessment
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import Risk, RiskKind
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
-from tests.support.processes import room_for
+from tests.support.held import room_for
 
 FILES = ["assessment.html", "assessment.json", "assessment.md", "groups.csv", "topics.csv"]
 

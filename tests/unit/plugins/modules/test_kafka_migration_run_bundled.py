@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
-from tests.support.processes import room_for
+from tests.support.held import room_for
 
 ROOT = Path(__file__).parents[4]
 WRITTEN = re.findall(r"```json\n(.*?)```", (ROOT / "docs/files.md").read_text(), re.DOTALL)

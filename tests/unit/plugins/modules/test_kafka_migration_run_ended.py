@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import run_end
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
-from tests.support.processes import lease_of, room_for
+from tests.support.held import lease_of, room_for
 from tests.support.reported import ENTRIES, entry, texts_of
 
 # Bytes that are no text: a run that fails because a file is damaged needs its history, too.

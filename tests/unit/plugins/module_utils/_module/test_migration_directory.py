@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.migratio
     read_return,
     to_undo,
 )
-from tests.support.processes import lease_of
+from tests.support.held import lease_of
 
 ORDERS = TopicPartition("orders", 0)
 
