@@ -95,11 +95,8 @@ def plan_fence(
     if others:
         text = f"These ACLs were there before this fence, and stay when it is lifted: {acls_text(others)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
-    if added or any(
-        acl in receipt.acls for acl in wanted
-    ):  # a run that was killed has told nothing of those that it made
-        everybody = _EVERYBODY in options.principals
-        notes += _copied_by_mirror_maker(existing_topics, everybody, is_made=is_made or not added)
+    if added:
+        notes += _copied_by_mirror_maker(existing_topics, _EVERYBODY in options.principals, is_made=is_made)
     notes += lockout.check_first_acls(added, existing, is_open, options.on_lockout, str(cluster))
     cluster_id = topics.cluster_id(cluster)
     plan = TopicPlan(cluster_id, cluster_id, acls=tuple(AclChange(acl, ADD) for acl in sorted(added)))

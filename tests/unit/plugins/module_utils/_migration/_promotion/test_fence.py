@@ -46,7 +46,7 @@ def look(monkeypatch):
     ("others", "stands", "notes"),
     [
         pytest.param(["mm2-offset-syncs.cloud.internal"], False, [NoteKind.ACL_LOCKOUT], id="MirrorMaker 2 reads"),
-        pytest.param(["mm2-offset-syncs.cloud.internal"], True, [NoteKind.NOT_TOLD], id="a killed run has made it"),
+        pytest.param(["mm2-offset-syncs.cloud.internal"], True, [], id="nothing is added"),
         pytest.param(["mm2-offsets.cloud.internal", "heartbeats"], False, [], id="MirrorMaker 2 writes"),
         pytest.param([], False, [], id="no MirrorMaker 2"),
     ],
@@ -63,7 +63,7 @@ def test_a_fence_says_that_mirror_maker_2_may_copy_it(monkeypatch, others, stand
     its = OLD, Selection(topics=("orders",)), options, receipt
     _plan, _names, told = fence.plan_fence(*its, is_made=False)
     assert [note.kind for note in told] == notes
-    assert all(("before the fence is made" in note.text) is not stands for note in told)
+    assert all("before the fence is made" in note.text for note in told)
     _plan, _names, told = fence.plan_fence(*its, is_made=True)  # after which nobody can do anything before
     assert [note.kind for note in told] == [NoteKind.NOT_TOLD] * len(notes)
     assert all("Unless it is false, set it to false now. Look for these" in note.text for note in told)
