@@ -95,6 +95,10 @@ def count_back(
         return Back(begin, 0, 0)
     source, destination, measure = reader.source, reader.destination, Measure()
     latest = first.timestamp if first is not None and matching.timestamp else None
+
+    def counts(record: Record) -> bool:
+        return latest is None or record.timestamp <= latest
+
     key = Matching(latest is not None, False).key
     farthest = destination.start if whole else max(destination.start, begin - reach)
     width, left = begin - farthest if latest is None or whole else lost, set[Key]()
@@ -106,18 +110,17 @@ def count_back(
         low = max(destination.start, begin - width)
         measure.shrink(low - destination.start)
         records = destination.records(low, begin)
-        old = [record for record in records if latest is None or record.timestamp <= latest]
         copies = {key(record): record for record in records}  # in the order of the first copies, with the last ones
         gone = [record for name, record in copies.items() if name not in left]
         # What is younger does not count, but may be unconsumed: it is not skipped.
-        places = [at for at, record in enumerate(gone) if latest is None or record.timestamp <= latest]
+        places = [at for at, record in enumerate(gone) if counts(record)]
         if len(places) < lost and low > destination.start:
             width = begin - low + destination.within_budget(2 * width)
             continue
         if len(places) < lost:
             return Back(destination.start, len(places), len(records))  # younger ones may be lost ones, too
         offset = min(record.offset for record in gone[places[-lost] :])
-        counted = [record for record in old if record.offset >= offset]
+        counted = [record for record in records if record.offset >= offset and counts(record)]
         if low == destination.start:
             return Back(offset, lost, len(counted))
         earliest = None if latest is None else destination.first_at(min(record.timestamp for record in counted))

@@ -14,7 +14,7 @@ from .singles import CopyAndRecord, lowest_from
 class Recopied:
     """Records that are the only ones of their contents, each with its copies; of one partition on each side. All are places.
 
-    Each question costs at most a walk over the copies, with no step of Python's for most of them.
+    Most questions are a bisection. What is before or after an offset costs a walk over the copies there, and no tally for each.
     """
 
     def __init__(self, contents: t.Iterable[tuple[int, t.Sequence[int]]]) -> None:
@@ -29,7 +29,7 @@ class Recopied:
 
     def has_unconsumed(self, commit: int) -> bool:
         """Has a record from this commit on arrived?"""
-        return self._records[-1:] >= [commit]
+        return bool(self._records) and self._records[-1] >= commit
 
     def first_wanted(self, commit: int) -> CopyAndRecord | None:
         """The lowest of the last copies of the unconsumed records: from there on, each of them follows."""

@@ -93,9 +93,8 @@ def copy_backlog(
         planned = entries.copy_entries(before, wanted, options.on_uncommitted)
         may_grow = options.live or (before.is_done and entries.are_set(before, planned, destination, receipt))
         grown = planning.growth(before, bounds, source, may_grow)
-        if (
-            not before.is_done
-        ):  # before Spark starts: what stands against the claim is then refused with nothing written
+        # Before Spark starts: what stands against the claim is then refused with nothing written.
+        if not before.is_done:
             lost = takeover.check_takeover(before, destination, options.append)
             takeover.check_lost(before, source, destination, lost, options.on_lost_progress)
     if save is None and not backlog.is_done:

@@ -260,4 +260,4 @@ def _denied(names: t.Iterable[str], principals: t.Sequence[str], operation: str)
 
 def may_be_of_fence(acl: Acl) -> bool:
     """Could a fence have made this ACL?"""
-    return any([acl] == _denied([acl.name], [acl.principal], operation) for operation in ("READ", "WRITE"))
+    return acl.operation in ("READ", "WRITE") and [acl] == _denied([acl.name], [acl.principal], acl.operation)

@@ -46,26 +46,10 @@ def test_examples(source: str, copies: str, committed: int, offset: int, repeats
 
 
 COPIED = "p@0 q@1 r@2 s@3 u@4 v@5"
-# By what is committed: the offset, how many records it repeats, and whether these have been passed before.
+# For each committed offset: the offset, how many records it repeats, and whether these have been passed before.
 ANEW = {
-    f"{COPIED} {COPIED}": [
-        (0, 0, False),
-        (7, 0, False),
-        (8, 0, False),
-        (9, 0, False),
-        (10, 0, False),
-        (11, 0, False),
-        (12, 0, False),
-    ],
-    f"{COPIED} p@0 q@1 r@2": [
-        (0, 0, False),
-        (1, 1, True),
-        (2, 2, True),
-        (3, 3, True),
-        (4, 3, True),
-        (5, 3, True),
-        (9, 0, False),
-    ],
+    f"{COPIED} {COPIED}": ([0, 7, 8, 9, 10, 11, 12], [0] * 7, [False] * 7),
+    f"{COPIED} p@0 q@1 r@2": ([0, 1, 2, 3, 4, 5, 9], [0, 1, 2, 3, 3, 3, 0], [False, *[True] * 5, False]),
 }
 
 
@@ -73,7 +57,10 @@ ANEW = {
 def test_a_tool_that_was_started_anew_has_copied(copies: str) -> None:
     log = logs(COPIED, copies)
     answers = [log.answer(committed) for committed in range(7)]
-    assert [(answer.offset, answer.repeats, answer.again) for answer in answers] == ANEW[copies]
+    offsets, repeats, again = ANEW[copies]
+    assert [answer.offset for answer in answers] == offsets
+    assert [answer.repeats for answer in answers] == repeats
+    assert [answer.again for answer in answers] == again
     assert [answer.recopied for answer in answers] == [False, *[copies.endswith("v@5")] * 5, False]
     assert all(answer.arrived for answer in answers)
 
