@@ -37,12 +37,16 @@ _VALUE = re.compile(
     r"-?\d*(\.\d+)*(-IV\d+)?|true|false|(compact|delete)(,(compact|delete))?|CreateTime|LogAppendTime"
     r"|producer|uncompressed|none|gzip|snappy|lz4|zstd"
 )
+# Options that texts of files name; those that begin with on_ need not be listed.
+_OPTIONS = (
+    "exclude_group_patterns", "exclude_topic_patterns", "group_map", "match_on", "repartitioned", "replication_policy",
+    "schema_registry", "search_limit", "spark_limit", "topic_map", "wait_for_replication",
+)  # fmt: skip
 _MEMBER = re.compile(r"[a-z]+([._][a-z]+)*")
 # What is left of a message once names are aliases: words, numbers, and what the collection itself writes with signs.
 _WORD = re.compile(
     r"[A-Za-z]+('s?)?|[-+]?\d[\d,]*(\.\d+){0,2}%?|\d{4}-\d\d-\d\dT[\d:]+Z|on_[a-z_]+(=[a-z_]+)?|\W+"
-    r"|(match_on|search_limit|wait_for_replication|topic_map|group_map|topics_map|replication_policy|repartitioned)"
-    r"|max_task_retries"
+    rf"|{'|'.join(_OPTIONS)}|max_task_retries"
     r"|group-partitions?|destination-only|read-back|half-way|cut-over|(cleanup|retention|message|min)(\.[a-z]+)+"
     r"|name-[0-9a-f]{12}(\.name-[0-9a-f]{12})*(-\d+)?"
 )
