@@ -99,6 +99,21 @@ _KNOWN: t.Sequence[tuple[str, str, str]] = (
         ),
     ),
     (
+        r"INVALID_DRIVER_MEMORY",
+        "Spark's driver has too little memory",
+        "set driver_memory in {spark} to 512m or more",
+    ),
+    (
+        r"maxResultSize \((\d[^)]*)\)",
+        "what a job tells is larger than spark.driver.maxResultSize, which is {0}",
+        "raise it in conf of {spark}",
+    ),
+    (
+        r"ExecutorLostFailure[^\n]*(exceeding[^\n]*memory limits|OOMKilled|exit code 137)",
+        "an executor of Spark was killed, because it took more memory than it may",
+        "raise spark.executor.memory or spark.executor.memoryOverhead in conf of {spark}",
+    ),
+    (
         r"OutOfMemoryError|GC overhead limit",
         "Spark's memory is used up",
         "raise driver_memory in {spark}, or on a cluster spark.executor.memory in its conf",
@@ -172,7 +187,12 @@ _KNOWN: t.Sequence[tuple[str, str, str]] = (
 def _gist(text: str, log: str) -> str:
     """The line that tells most: what a worker's Python raised, else what Spark did, else the last one of the log."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # What was awaited has failed by a cause of its own.
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    aborted = [line for line in causes if "Job aborted" in line]
     python = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
     java = [line.lstrip(": ") for line in lines if re.search(r"\[[A-Z_.]{3,}\] |^: [\w.$]+: ", line)]
     last = [line.strip() for line in log.splitlines() if line.strip()]
-    return (python[-1:] or java[:1] or lines[:1] or last[-1:] or ["no reason was given"])[0][:500]
+    return (python[-1:] or aborted[:1] or causes[-1:] or java[:1] or lines[:1] or last[-1:] or ["no reason was given"])[
+        0
+    ][:500]

@@ -138,3 +138,27 @@ def test_of_all_others_the_line_that_tells_most(text, gist):
     found = cause_of(RuntimeError(text), "Spark local")
     assert gist in (found.why or "") and "\n" not in str(found)
     assert "\tat" not in str(found)
+
+
+AWAITED = """An error occurred while calling o99.toArrow.
+: org.apache.spark.SparkException: Exception thrown in awaitResult:
+\tat org.apache.spark.util.SparkThreadUtils$.awaitResult(SparkThreadUtils.scala:53)
+Caused by: org.apache.spark.SparkException: Job aborted due to stage failure: {}
+\tat a.b(C.java:1)
+Caused by: java.lang.IllegalStateException: inner
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("Task 3 in stage 1.0 failed 4 times", "Job aborted due to stage failure: Task 3 in stage 1.0 failed 4 times"),
+        ("Total size of results (2 KiB) is bigger than spark.driver.maxResultSize (1.0 B)", "is 1.0 B"),
+        (
+            "ExecutorLostFailure (executor 2 exited): Container killed by YARN for exceeding physical memory limits",
+            "took more memory than it may",
+        ),
+    ],
+)
+def test_what_was_awaited_is_told_by_its_cause(reason, said):
+    assert said in str(cause_of(RuntimeError(AWAITED.format(reason)), "Spark local[2]"))
