@@ -305,8 +305,8 @@ def _read_for(case: ClaimCase, logs: _Edges, limit: int | None) -> tuple[Windows
     copies: list[Extent] = []
     for partition, offset in claim.destination:
         facts = logs.destination.logs[partition].facts
-        if copied is not None:
-            facts = _part(facts, copied.begin, facts.high_watermark)
+        if copied is not None:  # what others have written after it is none of its records
+            facts = _part(facts, copied.begin, copied.place(copied.end) if copied.done else facts.high_watermark)
         destinations.append(window(offset, facts.log_start, facts.end, reach))
         copies.append(Extent(partition, *extent(destinations[-1], facts.log_start, facts.end, limit)))
     return Windows(tuple(sources), tuple(destinations), is_lossy), LogPair(tuple(originals), tuple(copies))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
@@ -150,7 +150,7 @@ def test_within_a_limit_an_offset_whose_records_have_expired_is_verified_from_th
     assert (found.skipped, len(found.problems), found.compared > 50) == (skipped, skipped, True)
 
 
-COPIED = BacklogRange(AT, 60, 90, AT, 3)
+COPIED = BacklogRange(AT, 60, 90, AT, 3, done=Done(30, 300, 33, 0, 0, {}))
 
 
 def copied_world() -> Clusters:
@@ -168,7 +168,7 @@ def test_of_a_copy_nothing_is_read_but_what_was_copied(limit: int | None) -> Non
     assert [(each.problems, each.repeated) for each in right] == [((), 0)] * 4
     assert all(each.complete for each in right) or limit
     read = {name: [at for which, at in clusters.reads if which == name] for name, _at in clusters.reads}
-    assert {(min(offsets), max(offsets)) for offsets in read.values()} == {(60, 89), (3, 34)}
+    assert {(min(offsets), max(offsets)) for offsets in read.values()} == {(60, 89), (3, 32)}
     assert set(clusters.reads.values()) == {1}
 
 
@@ -187,6 +187,14 @@ def test_of_a_copy_nothing_is_read_but_what_was_copied(limit: int | None) -> Non
 def test_of_a_copy_another_offset_is_wrong(limit: int | None, committed: int, planned: int, problem: str) -> None:
     (found,) = copied_world().findings((committed, planned, 0), limit=limit, copied=COPIED)
     assert [flaw.kind for flaw in found.problems] == [problem]
+
+
+@pytest.mark.parametrize("limit", [None, 4])
+def test_what_others_write_after_a_copy_is_none_of_its_records(limit: int | None) -> None:
+    clusters = world("h@0 " * 10, "h@1 " * 10 + "h@99 " * 3)  # a copy gives records with the time 0 another one
+    copied = BacklogRange(AT, 0, 10, AT, 0, done=Done(10, 10, 10, 10, 0, {}))
+    found = clusters.findings(*((at, at, 0) for at in (0, 5, 10)), limit=limit, copied=copied)
+    assert [each.problems for each in found] == [()] * 3
 
 
 def test_what_several_groups_share_is_read_once() -> None:
