@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import enum
 import math
-import re
 import typing as t
 
 from .._model.errors import BrokerError
@@ -232,14 +231,3 @@ def _cannot(needs: t.Sequence[KnownSince]) -> str:
     told = " or ".join([*([", ".join(uses[:-1])] if uses[1:] else []), uses[-1]])
     sentences = dict.fromkeys(sentence for need in needs for sentence in need.without.split(". "))
     return f"the brokers cannot {told}. {'. '.join(sentences)}."
-
-
-def needed(text: str) -> KnownSince | None:
-    """What a request was needed for that the brokers do not offer. text: how the library says so."""
-    said = re.search(r"'(\w+)Request'(?:.*client \[(\d+)-(?:.*broker \[\d+-(\d+))?)?", text)
-    if said is None:
-        return None
-    known = [each.value for each in Ability if each.value.request == said[1]]
-    lowest, highest = int(said[2] or 0), int(said[3] or -1)
-    needs = (need for need in sorted(known, key=lambda need: need.version) if need.version >= lowest)
-    return next((need._replace(found=highest) for need in needs), None)

@@ -10,7 +10,7 @@ import typing as t
 
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
 from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
-from .abilities import needed
+from .abilities import Ability, KnownSince
 from .kafka_library import errors
 
 KafkaFailure = errors.KafkaError
@@ -233,6 +233,17 @@ def raise_if_retriable(code: int) -> None:
 def may_pass(exc: KafkaFailure) -> bool:
     """Kafka's own word, and a partition that has no leader at the moment (the library asks for broker -1 then)."""
     return bool(exc.retriable) or isinstance(exc, errors.UnknownBrokerIdError)
+
+
+def needed(text: str) -> KnownSince | None:
+    """What a request was needed for that the brokers do not offer. text: how the library says so."""
+    said = re.search(r"'(\w+)Request'(?:.*client \[(\d+)-(?:.*broker \[\d+-(\d+))?)?", text)
+    if said is None:
+        return None
+    known = [each.value for each in Ability if each.value.request == said[1]]
+    lowest, highest = int(said[2] or 0), int(said[3] or -1)
+    needs = (need for need in sorted(known, key=lambda need: need.version) if need.version >= lowest)
+    return next((need._replace(found=highest) for need in needs), None)
 
 
 def translated(connection: Connection, exc: KafkaFailure) -> MigrationError:

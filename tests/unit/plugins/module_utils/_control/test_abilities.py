@@ -6,16 +6,13 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import (
-    Ability,
-    needed,
-    not_told_notes,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability, not_told_notes
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import can, missing_part
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import (
     ErrorCode,
     KafkaFailure,
     may_pass,
+    needed,
 )
 
 
