@@ -276,11 +276,10 @@ _File = t.TypeVar("_File")
 
 
 def look(module: Module) -> dict[str, t.Any]:
-    params = module.params
-    if params["on_problem"] == OnProblem.FAIL:  # as the first task of a run
+    if module.params["on_problem"] == OnProblem.FAIL:  # as the first task of a run
         module.closing = NOTHING_WRITTEN
-    options.check_all(params, options.selection(params).check)
-    migrated, names, left_out = _turned_round(params)
+    options.check_all(module.params, options.selection(module.params).check)
+    params, migrated, names, left_out = _turned_round(module.params)
     source, destination = options.both_clusters(params)
     selection = dataclasses.replace(options.selection(params), of_receipt=names is not None)
     mapping = options.mapping(params)
@@ -303,18 +302,14 @@ def look(module: Module) -> dict[str, t.Any]:
         receipt=written,
         removed=gone,
     )
-    another = []
-    if written is not None:
-        is_of_one = functools.partial(_is_of_one_cluster, params["receipt"])
-        another = use_case.receipt_of_another(written, source, destination, preflight.cluster_ids, is_of_one)
-    if migrated is not None:
-        is_of_one = functools.partial(_is_of_one_cluster, params["returns"])
-        another = (
-            use_case.receipt_of_another(migrated, source, destination, preflight.cluster_ids, is_of_one, returns=True)
-            or another
-        )
-        if not (another or preflight.problems or params["on_rewind"] == OnRewind.KEEP):
-            another = use_case.never_joined(migrated, source, preflight.groups)
+
+    def of_another(recorded: receipt.Receipt | None, path: str, *, returns: bool = False) -> list[MigrationError]:
+        compared = source, destination, preflight.cluster_ids, functools.partial(_is_of_one_cluster, path)
+        return [] if recorded is None else use_case.receipt_of_another(recorded, *compared, returns=returns)
+
+    another = of_another(migrated, params["returns"], returns=True) or of_another(written, params["receipt"])
+    if migrated and not (another or preflight.problems or params["on_rewind"] == OnRewind.KEEP):
+        another = use_case.never_joined(migrated, source, preflight.groups)
     problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *preflight.problems)}.values())
     if params["assessment"]:
         part = assess_destination(
@@ -343,19 +338,22 @@ def look(module: Module) -> dict[str, t.Any]:
 
 def _turned_round(
     params: dict[str, t.Any],
-) -> tuple[receipt.Receipt, ReturnNames, list[Note]] | tuple[None, None, list[Note]]:
-    """What a return undoes, its names, which the options have from here on, and notes. Raises InvalidFile without a receipt."""
+) -> tuple[dict[str, t.Any], receipt.Receipt | None, ReturnNames | None, list[Note]]:
+    """The options, with a return's names instead of a selection; what it undoes, these names, and notes.
+
+    Raises InvalidFile without a receipt.
+    """
     path = params["returns"]
     if path is None:
-        return None, None, []
+        return params, None, None, []
     migrated = read_migrated(path)
     source, asked = str(options.connection(params, "source")), options.selection(params)
     meant, notes = to_undo(asked, migrated, path)
     if meant is None or not (meant.groups or meant.group_patterns):  # a return of nothing is none
         meant, notes = asked, []
     names = return_names(migrated, meant, options.mapping(params), source)
-    params |= {**names._asdict(), "group_patterns": [], "topic_patterns": [], "exclude_group_patterns": None}
-    return migrated, names, notes
+    named = {**names._asdict(), "group_patterns": [], "topic_patterns": [], "exclude_group_patterns": None}
+    return {**params, **named}, migrated, names, notes
 
 
 def _read(path: str | None, parse: t.Callable[[str, str], _File], damaged: list[MigrationError]) -> _File | None:

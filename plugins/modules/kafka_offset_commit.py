@@ -383,13 +383,15 @@ import typing as t
 
 from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import own_objections
-from ..module_utils._migration._committing.outcome import CommitOptions
+from ..module_utils._migration._committing.outcome import CommitOptions, CommitOutcome, Save
 from ..module_utils._model import offset_formats, plan, receipt, removed, snapshot
+from ..module_utils._model.connection import Connection
 from ..module_utils._model.errors import WRITTEN, InvalidFile, InvalidInput, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
 from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
+from ..module_utils._model.selection import Selection
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import Module
@@ -453,71 +455,92 @@ def _check_source(params: dict[str, t.Any]) -> None:
         )
 
 
+class _Done(t.NamedTuple):
+    """What was done, and what only a commit or only a rollback says of it, as in the result."""
+
+    outcome: CommitOutcome
+    notes: list[Note]
+    head: t.Sequence[str] = ()
+    costs: str = ""
+    stands: int | None = None
+    may_start: t.Sequence[str] = ()
+    may_not_start: int = 0
+
+
+def _committed(params: dict[str, t.Any], selection: Selection | None, cluster: Connection, save: Save | None) -> _Done:
+    path = params["receipt"]
+    text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
+    if params["plan_digest"] is not None:
+        digests.check_digest(text, params["plan_digest"], params["plan"])
+    taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
+    made = plan.from_json(text, params["plan"])
+    known = files.parsed(path, receipt.from_json)
+    # What a role has kept beside the plan need not be what the plan was made from.
+    beside = os.path.join(os.path.dirname(params["plan"]), "snapshot.json")
+    verified = digests.read_objections(params["report"], params["plan"], text)
+    notes = files.lost_receipt(path)
+    outcome = use_case.commit(
+        made,
+        known,
+        cluster,
+        options.filled(CommitOptions, params),
+        save,
+        offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
+        options.connection(params, "source") if params["source"] else None,
+        objections=_objections(params, made, verified.lines),
+        now=int(time.time()),
+        selection=selection,
+        earlier=verified.look,
+        returns=is_in_return(path),
+        kept=lambda: files.parsed_or_none(beside, snapshot.from_json),
+    )
+    standing = outcome.standing(made.entries)
+    return _Done(
+        outcome,
+        notes,
+        costs=summaries.costs(made, standing, outcome.after, verified.absent),
+        stands=len(standing) + len(outcome.going_on),
+        may_start=outcome.may_start(made.entries),
+        may_not_start=len(outcome.may_not_start(made.entries)),
+    )
+
+
+def _rolled_back(
+    params: dict[str, t.Any], selection: Selection | None, cluster: Connection, save: Save | None
+) -> _Done:
+    path = params["receipt"]
+    recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
+    selection, notes = to_undo(selection, recorded, path)
+    # The groups that a rename has removed and nobody has made again, None if they are of no concern.
+    renamed = files.parsed(params["removed"], removed.from_json)
+    gone = None if params["removed"] is None else frozenset(renamed.gone() if renamed else ())
+    policies = options.filled(CommitOptions, params)
+    outcome = use_case.roll_back(recorded, selection, cluster, policies, save, _returned(recorded, path), gone)
+    head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
+    return _Done(outcome, notes, [*head, *summaries.first_lines([f"  {line}" for line in outcome.unmoved])])
+
+
 def _done(module: Module) -> dict[str, t.Any]:
     params = module.params
-    path = params["receipt"]
+    path, is_rollback = params["receipt"], params["state"] == "rolled_back"
     options.check_all(
         params,
         lambda: options.rollback_selection(params),
         lambda: _check_source(params),
-        lambda: _check_rollback(params) if params["state"] == "rolled_back" else files.check_writable(path),
+        lambda: _check_rollback(params) if is_rollback else files.check_writable(path),
     )
     selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")
-    source = options.connection(params, "source") if params["source"] else None
-    policies = options.filled(CommitOptions, params)
-    writer = None if module.check_mode else functools.partial(_save, path, params["state"] == "rolled_back")
-    head: list[str] = []
-    notes: list[Note] = []
-    costs = ""
+    save = None if module.check_mode else functools.partial(_save, path, is_rollback)
     with files.locked(path):
-        if params["state"] == "committed":
-            text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
-            if params["plan_digest"] is not None:
-                digests.check_digest(text, params["plan_digest"], params["plan"])
-            taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
-            made = plan.from_json(text, params["plan"])
-            known = files.parsed(path, receipt.from_json)
-            # What a role has kept beside the plan need not be what the plan was made from.
-            beside = os.path.join(os.path.dirname(params["plan"]), "snapshot.json")
-            verified = digests.read_objections(params["report"], params["plan"], text)
-            notes = files.lost_receipt(path)
-            outcome = use_case.commit(
-                made,
-                known,
-                cluster,
-                policies,
-                writer,
-                offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
-                source,
-                _objections(params, made, verified.lines),
-                int(time.time()),
-                selection,
-                verified.look,
-                is_in_return(path),
-                kept=lambda: files.parsed_or_none(beside, snapshot.from_json),
-            )
-            standing = outcome.standing(made.entries)
-            costs = summaries.costs(made, standing, outcome.after, verified.absent)
-            standing_count = len(standing) + len(outcome.going_on)
-            may_start, waiting = outcome.may_start(made.entries), outcome.may_not_start(made.entries)
-        else:
-            recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
-            returned = _returned(recorded, path)
-            selection, notes = to_undo(selection, recorded, path)
-            # The groups that a rename has removed and nobody has made again, None if they are of no concern.
-            renamed = files.parsed(params["removed"], removed.from_json)
-            gone = None if params["removed"] is None else frozenset(renamed.gone() if renamed else ())
-            outcome = use_case.roll_back(recorded, selection, cluster, policies, writer, returned, gone)
-            standing_count, may_start, waiting = None, [], frozenset()
-            head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
-            head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
+        done = (_rolled_back if is_rollback else _committed)(params, selection, cluster, save)
+    outcome, return_entries = done.outcome, ReturnEntries(params["return_entries"])
     return {
         "receipt": path if outcome.set or os.path.exists(path) else None,
-        "stands": standing_count,
-        "may_start": may_start,
-        "may_not_start": len(waiting),
-        **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, costs),
-        **module.warned([*notes, *outcome.notes]),
+        "stands": done.stands,
+        "may_start": list(done.may_start),
+        "may_not_start": done.may_not_start,
+        **commit_result(outcome, cluster, return_entries, list(done.head), done.costs),
+        **module.warned([*done.notes, *outcome.notes]),
     }
 
 

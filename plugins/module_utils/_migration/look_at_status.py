@@ -70,7 +70,7 @@ def look_at_status(
     else:
         ways, unknown, now = [WayBack() for _group_files in known], [silent], {}
     statuses = [
-        migration_status.assess(group_files, (at_source, at_destination), (now, destination_logs), way)
+        migration_status.assess(group_files, at_source, at_destination, now, destination_logs, way)
         for group_files, way in zip(known, ways, strict=True)
     ]
     return MigrationStatus(

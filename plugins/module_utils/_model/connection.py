@@ -152,14 +152,18 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
         **given,
     )
     no_options = ((f"{key} is no option of a cluster", "remove it") for key in unknown)
+    checked: dict[str, str] = {}
     raise_any(
         [
-            *(_refusal(connection, *fault) for fault in (*no_options, *_of_servers(connection), *_of_timeout(timeout))),
-            *faults_of(lambda: checked_client_config(config, connection.named)),
-            *(_refusal(connection, *fault) for fault in _of_login(connection)),
+            *(_refusal(connection, *fault) for fault in no_options),
+            *(
+                _refusal(connection, *fault)
+                for fault in (*_faults_of_servers(connection), *_faults_of_timeout(timeout))
+            ),
+            *faults_of(lambda: checked.update(checked_client_config(config, connection.named))),
+            *(_refusal(connection, *fault) for fault in _faults_of_login(connection)),
         ]
     )
-    checked = checked_client_config(config, connection.named)
     return dataclasses.replace(connection, request_timeout=float(timeout), client_config=checked)
 
 
@@ -170,7 +174,7 @@ def _servers(value: t.Any) -> tuple[str, ...]:
 # Each of these yields all that it finds, so that nobody corrects one option a run.
 
 
-def _of_servers(connection: Connection) -> _Faults:
+def _faults_of_servers(connection: Connection) -> _Faults:
     if not any(connection.bootstrap_servers):
         yield "bootstrap_servers is empty", "name at least one broker as host:port"
         return
@@ -188,21 +192,21 @@ def _of_servers(connection: Connection) -> _Faults:
             yield f"bootstrap server {shown!r} is not of the form host:port", "write it like broker1:9092 or [::1]:9092"
 
 
-def _of_timeout(timeout: t.Any) -> _Faults:
+def _faults_of_timeout(timeout: t.Any) -> _Faults:
     # librdkafka takes no other socket.timeout.ms.
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0.01 <= timeout <= 300:
         yield f"request_timeout is {timeout!r}", "give seconds, from 0.01 to 300"
 
 
-def _of_login(connection: Connection) -> _Faults:
+def _faults_of_login(connection: Connection) -> _Faults:
     if connection.security_protocol not in PROTOCOLS:  # which says what else is needed
         yield _unknown("security_protocol", connection.security_protocol, PROTOCOLS)
         return
-    yield from _of_tls(connection)
-    yield from _of_sasl(connection)
+    yield from _faults_of_tls(connection)
+    yield from _faults_of_sasl(connection)
 
 
-def _of_sasl(connection: Connection) -> _Faults:
+def _faults_of_sasl(connection: Connection) -> _Faults:
     mechanism = connection.sasl_mechanism
     if connection.aws_region and not may_be_shown("aws_region", connection.aws_region):
         yield "aws_region is not the name of a region", "write it like eu-central-1"
@@ -223,7 +227,7 @@ def _of_sasl(connection: Connection) -> _Faults:
     elif mechanism is not None and mechanism not in _MECHANISMS:
         yield _unknown("sasl_mechanism", mechanism, _MECHANISMS)
     elif not connection.uses_sasl:
-        yield from _idle(
+        yield from _without_effect(
             connection,
             ("sasl_mechanism", "sasl_username", "sasl_password", *TOKEN_OPTIONS),
             f"{connection.security_protocol} does not log in",
@@ -232,13 +236,15 @@ def _of_sasl(connection: Connection) -> _Faults:
     elif mechanism is None:
         yield f"{connection.security_protocol} needs sasl_mechanism", f"use one of {', '.join(_MECHANISMS)}"
     elif mechanism in PASSWORD_MECHANISMS:
-        yield from _idle(connection, TOKEN_OPTIONS, f"{mechanism} takes no token", "set sasl_mechanism to OAUTHBEARER")
+        yield from _without_effect(
+            connection, TOKEN_OPTIONS, f"{mechanism} takes no token", "set sasl_mechanism to OAUTHBEARER"
+        )
         yield from _missing(connection, ("sasl_username", "sasl_password"), mechanism)
     else:
-        yield from _of_tokens(connection)
+        yield from _faults_of_tokens(connection)
 
 
-def _of_tokens(connection: Connection) -> _Faults:
+def _faults_of_tokens(connection: Connection) -> _Faults:
     """Two ways to a token, a way without what it needs, and what no client could send."""
     given = [way for way, more in _TOKEN_WAYS.items() if any(getattr(connection, name) for name in more)]
     chosen = next((way for way in _TOKEN_WAYS if getattr(connection, way)), (given or ["oauth_token_url"])[0])
@@ -258,16 +264,16 @@ def _of_tokens(connection: Connection) -> _Faults:
             yield from _missing(connection, ("aws_role_arn",), "aws_external_id or aws_role_session_name")
     if connection.oauth_token and not re.fullmatch("[!-~]+", connection.oauth_token):
         yield "oauth_token has blanks, line breaks or other characters that no token has", "give the token alone"
-    yield from _idle(
+    yield from _without_effect(
         connection,
         ("sasl_username", "sasl_password"),
         "OAUTHBEARER logs in by a token",
         f"set sasl_mechanism to one of {', '.join(PASSWORD_MECHANISMS)}",
     )
-    yield from _of_extensions(connection)
+    yield from _faults_of_extensions(connection)
 
 
-def _of_extensions(connection: Connection) -> _Faults:
+def _faults_of_extensions(connection: Connection) -> _Faults:
     """RFC 7628, section 3.1: names are letters, auth is taken, and values are printable ASCII."""
     for name, value in connection.oauth_extensions.items():
         if name == "auth" or not re.fullmatch("[A-Za-z]+", name) or not re.fullmatch("[ -~]+", value):
@@ -277,10 +283,10 @@ def _of_extensions(connection: Connection) -> _Faults:
             )
 
 
-def _of_tls(connection: Connection) -> _Faults:
+def _faults_of_tls(connection: Connection) -> _Faults:
     if not connection.uses_tls:
         why = f"{connection.security_protocol} does not encrypt"
-        yield from _idle(connection, SSL_OPTIONS, why, "set security_protocol to SSL or SASL_SSL")
+        yield from _without_effect(connection, SSL_OPTIONS, why, "set security_protocol to SSL or SASL_SSL")
         return
     for file_option, text_option in (
         ("ssl_cafile", "ssl_ca"),
@@ -291,7 +297,7 @@ def _of_tls(connection: Connection) -> _Faults:
         if file and text:
             yield f"{file_option} and {text_option} are both given", "give one of them"
         if file:
-            yield from _of_suffix(file_option, file)
+            yield from _faults_of_suffix(file_option, file)
         if text and "-----BEGIN " not in text:
             yield f"{text_option} holds no PEM text", f"give the text itself, or a path as {file_option}"
     for key, certificate in (("ssl_keyfile", "ssl_certfile"), ("ssl_key", "ssl_cert")):
@@ -308,20 +314,20 @@ def refuse_store(head: bytes, connection: Connection, option: str, path: str) ->
     a PKCS#12 file is a DER sequence (RFC 7292).
     """
     if head[:4] in (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"):
-        raise _refusal(connection, *_store(option, path, "Java key store"))
+        raise _refusal(connection, *_wrong_store(option, path, "Java key store"))
     if head[:2] in (b"\x30\x82", b"\x30\x80"):
-        raise _refusal(connection, *_store(option, path, "PKCS#12 store or a certificate in DER form"))
+        raise _refusal(connection, *_wrong_store(option, path, "PKCS#12 store or a certificate in DER form"))
 
 
-def _of_suffix(option: str, path: str) -> _Faults:
+def _faults_of_suffix(option: str, path: str) -> _Faults:
     suffix = path.lower().rpartition(".")[2]
     if suffix in ("jks", "jceks"):
-        yield _store(option, path, "Java key store")
+        yield _wrong_store(option, path, "Java key store")
     if suffix in ("p12", "pfx"):
-        yield _store(option, path, "PKCS#12 store")
+        yield _wrong_store(option, path, "PKCS#12 store")
 
 
-def _store(option: str, path: str, kind: str) -> tuple[str, str]:
+def _wrong_store(option: str, path: str, kind: str) -> tuple[str, str]:
     commands = (
         "keytool -importkeystore -srckeystore STORE -destkeystore STORE.p12 -deststoretype PKCS12, then "
         if "Java" in kind
@@ -338,7 +344,7 @@ def _missing(connection: Connection, options: t.Sequence[str], why: str) -> _Fau
         yield f"{why} needs {' and '.join(missing)}", f"set {' and '.join(missing)}"
 
 
-def _idle(connection: Connection, options: t.Sequence[str], why: str, remedy: str) -> _Faults:
+def _without_effect(connection: Connection, options: t.Sequence[str], why: str, remedy: str) -> _Faults:
     if given := [option for option in options if getattr(connection, option)]:
         are, them = ("is", given[0]) if len(given) == 1 else ("are", "them")
         yield f"{' and '.join(given)} {are} given, but {why}", f"{remedy}, or remove {them}"

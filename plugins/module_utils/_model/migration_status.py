@@ -332,18 +332,18 @@ def _group_files(
     return GroupFiles(
         group,
         files.directory,
-        bool(written) and not kept,
-        max(_last(written) or 0, migrated) <= files.synced.get(group, -1.0),
-        kept,
-        tuple(line for line in returned if line.written is not None),
-        source,
-        frozenset({line.partition for line in written} | {entry.partition for entry in planned}),
-        frozenset(entry.partition for entry in consumed),
-        frozenset(fails if is_carried_out else fails - {*offsets}),
-        run if run is not None and run.concerns(bool(planned)) else None,
-        migrated,
-        is_replanned,
-        group in files.runs.unconfirmed,
+        is_rolled_back=bool(written) and not kept,
+        is_synced=max(_last(written) or 0, migrated) <= files.synced.get(group, -1.0),
+        written=kept,
+        returned=tuple(line for line in returned if line.written is not None),
+        source=source,
+        partitions=frozenset({line.partition for line in written} | {entry.partition for entry in planned}),
+        consumed=frozenset(entry.partition for entry in consumed),
+        blocked=frozenset(fails if is_carried_out else fails - {*offsets}),
+        open_run=run if run is not None and run.concerns(bool(planned)) else None,
+        migrated=migrated,
+        is_replanned=is_replanned,
+        is_unconfirmed=group in files.runs.unconfirmed,
     ).after_return(files.return_runs)
 
 
@@ -357,25 +357,27 @@ def _rests_on_offset(entry: PlanEntry) -> bool:
 
 def assess(
     files: GroupFiles,
-    readings: tuple[Readings | None, Readings],
-    logs: tuple[t.Mapping[TopicPartition, LogRange], t.Mapping[TopicPartition, LogRange]],
+    source: Readings | None,
+    destination: Readings,
+    source_logs: t.Mapping[TopicPartition, LogRange],
+    destination_logs: t.Mapping[TopicPartition, LogRange],
     way_back: WayBack,
 ) -> GroupStatus:
-    """What has become of a group. readings, logs: the groups now, and the logs, of source and destination.
+    """What has become of a group. source, destination: the groups now. source_logs, destination_logs: the logs now.
 
-    Of a source that does not answer, the readings are None: then nothing that can be seen only there is told.
+    A source that does not answer is None: then nothing that can be seen only there is told.
     """
-    at_source = collections.defaultdict(lambda: _NOT_ASKED) if readings[0] is None else readings[0]
-    reading = readings[1][files.group]
-    used_at_source = None if readings[0] is None else any(at_source[group].has_members for group in files.source_groups)
+    at_source = collections.defaultdict(lambda: _NOT_ASKED) if source is None else source
+    reading = destination[files.group]
+    used_at_source = None if source is None else any(at_source[group].has_members for group in files.source_groups)
     if files.is_returned:
-        lines = [] if readings[0] is None else [(line, at_source[line.group]) for line in files.returned]
+        lines = [] if source is None else [(line, at_source[line.group]) for line in files.returned]
     else:
         lines = [(line, reading) for line in files.written]
     others = [(line, now.offsets.get(line.partition)) for line, now in lines if not line.accounts_for(now)]
     pending = {line for line, now in others if line.is_pending(now)}
     changed = [now for line, now in others if line not in pending]
-    unexplained = _unexplained(others, changed)
+    by_others = _unexplained(others, changed)
     consumed = any(_has_consumed(line, reading) for line in files.written)
     is_set = {*reading.offsets, *(line.partition for line in files.written)}
     # What the plan rests on says nothing of what is written before the plan is carried out.
@@ -385,21 +387,21 @@ def assess(
     )
     # Not of topics that are gone themselves, or that nobody may read.
     is_gone = not used_at_source and any(
-        offset is not None and partition in logs[0] and partition not in at_source[group].offsets
+        offset is not None and partition in source_logs and partition not in at_source[group].offsets
         for (group, partition), offset in files.source.items()
     )
     left_out = _left_out(files, is_set)
     files = files._replace(written=tuple(line for line in files.written if line not in pending))
     # Brokers keep the committed offsets of a group that has members, and what is gone has no date either.
     way_back = way_back._replace(rollback=None) if used_at_source or is_gone else way_back
-    has_ways = unexplained is not GroupState.UNFINISHED and bool(files.written) and not files.is_returned
+    has_ways = by_others is not GroupState.UNFINISHED and bool(files.written) and not files.is_returned
     return GroupStatus(
         files,
-        _state(files, used_at_source, reading.has_members or consumed, unexplained, went_on),
+        _state(files, used_at_source, reading.has_members or consumed, by_others, went_on),
         used_at_source,
         reading.has_members,
-        lag_on(((at_source[group], partition) for group, partition in files.source), logs[0]),
-        lag_on(((reading, partition) for partition in files.partitions), logs[1]),
+        lag_on(((at_source[group], partition) for group, partition in files.source), source_logs),
+        lag_on(((reading, partition) for partition in files.partitions), destination_logs),
         len(changed),
         way_back if has_ways else WayBack(),
         left_out,

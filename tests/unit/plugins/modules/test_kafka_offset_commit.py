@@ -90,16 +90,15 @@ def test_files_and_policies_reach_the_use_case(commit, tmp_path):
     taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
     saved(tmp_path / "r.json", receipt.to_json(written(1)))
     commit(snapshot=taken, on_blocked="skip_group", on_active_group="skip_group", idle_wait=0)
-    made, earlier, _cluster, policies, _save, snapshot_given, source, objections, _now, _selection, look, returns = (
-        commit.asked
-    )
-    assert (made, earlier, snapshot_given, source, objections) == (plan_of(entry()), written(1), SNAPSHOT, None, {})
+    made, earlier, _cluster, policies, _save, snapshot_given, source = commit.asked
+    assert (made, earlier, snapshot_given, source) == (plan_of(entry()), written(1), SNAPSHOT, None)
     assert (policies.on_blocked, policies.on_active_group) == (OnBlocked.SKIP_GROUP, OnActiveGroup.SKIP_GROUP)
-    assert policies.idle_wait == 0 and look == NOT_LOOKED and not returns
+    more = commit.more
+    assert policies.idle_wait == 0 and more["earlier"] == NOT_LOOKED and not (more["returns"] or more["objections"])
     (tmp_path / "return").mkdir()
     saved(tmp_path / "receipt.json", receipt.to_json(written(1)))  # of the migration
     commit(receipt=str(tmp_path / "return" / "receipt.json"))
-    assert commit.asked[-1]
+    assert commit.more["returns"]
 
 
 def test_csv_that_names_no_group_is_told_of_no_option_that_only_another_module_has(commit, tmp_path):
@@ -124,17 +123,17 @@ def test_a_report_about_another_plan_is_refused(commit, tmp_path):
 def test_absent_records_keep_an_offset_from_being_written_unless_a_verification_or_the_user_decides(commit, tmp_path):
     commit.absent = Absent(10, 3)
     commit()
-    (objections,) = commit.asked[-5].items()
+    (objections,) = commit.more["objections"].items()
     assert objections[0] == KEY
     assert (
         "10 unconsumed records, from source offset 3 on" in objections[1] and "set on_absent to warn" in objections[1]
     )
     commit(on_absent="warn")
-    assert commit.asked[-5] == {}
+    assert commit.more["objections"] == {}
     planned = saved(tmp_path / "p.json", plan.to_json(plan_of(dataclasses.replace(entry(), absent=commit.absent))))
     found = report.Report("S", "D", None, (), plan=digest(Path(planned).read_text()))
     commit(report=saved(tmp_path / "report.json", report.to_json(found)))
-    assert commit.asked[-5] == {}
+    assert commit.more["objections"] == {}
 
 
 def test_an_edited_offset_is_objected_to_whoever_decides_about_absent_records(commit, tmp_path):
@@ -144,7 +143,7 @@ def test_an_edited_offset_is_objected_to_whoever_decides_about_absent_records(co
     reported = saved(tmp_path / "report.json", report.to_json(found))
     for given in ({}, {"on_absent": "warn"}, {"report": reported}):
         commit(plan=planned, **given)
-        (objection,) = commit.asked[-5].values()
+        (objection,) = commit.more["objections"].values()
         assert "would skip the copy of the first unconsumed record" in objection and "the plan was edited" in objection
 
 

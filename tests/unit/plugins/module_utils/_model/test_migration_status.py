@@ -138,9 +138,9 @@ def look(
         {"billing-new": reading("billing-new", NEW, new, used_new, "consumer" if joined else "")},
     )
     if silent:
-        return assess(its, (None, readings[1]), ({}, {NEW: LogRange(0, 45)}), WayBack())
+        return assess(its, None, readings[1], {}, {NEW: LogRange(0, 45)}, WayBack())
     at_source = {OLD: LogRange(start, 60)} if has_topic else {}
-    return assess(its, readings, (at_source, {NEW: LogRange(0, 45)}), WayBack(NOON + 5.0, NOON + 7.0))
+    return assess(its, *readings, at_source, {NEW: LogRange(0, 45)}, WayBack(NOON + 5.0, NOON + 7.0))
 
 
 @pytest.mark.parametrize(
