@@ -289,7 +289,8 @@ options:
   spark_limit:
     description:
       - How many records of one partition Spark may read on both clusters together, to find offsets that need more than
-        O(search_limit).
+        O(search_limit). The partitions of O(repartitioned) and of merged topics are read together, and may have as many on
+        average.
       - If that is not enough, or if Spark cannot be used, the verdict is V(blocked) with the reason
         C(search_budget_spent), or V(safe) with the reason C(tail_not_counted). With V(safe), consumed records may be
         repeated.
@@ -510,12 +511,13 @@ failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md
 
 import typing as t
 
+from ..module_utils._matching.evidence import Policy
 from ..module_utils._migration._planning.strategy import TranslateOptions
 from ..module_utils._model import plan as file
 from ..module_utils._model.match_on import PARTS
 from ..module_utils._model.notes import NoteKind
 from ..module_utils._model.offset_formats import OffsetFormat
-from ..module_utils._model.policies import OnExpired, OnNoAnchor, ReturnEntries
+from ..module_utils._model.policies import ReturnEntries
 from ..module_utils._module import digests, exports, files, options, reset_making, results
 from ..module_utils._module.frame import Module
 from ..module_utils._module.plan_making import check_options, plan_as_asked, plan_result
@@ -560,6 +562,7 @@ def main() -> None:
         **options.PROGRESS,
         **options.RETURN_ENTRIES,
         **options.spec_of(TranslateOptions),
+        **options.spec_of(Policy, "with_timestamp", "now"),
         **options.optional("path", "snapshot", "report", "csv", "export", "receipt", "promotion"),
         "snapshot_group": {"type": "str"},
         "snapshot_format": options.choices("auto", "json", *OffsetFormat, default="auto"),
@@ -567,9 +570,6 @@ def main() -> None:
         "export_format": options.choices(OffsetFormat, default="csv"),
         **reset_making.SPEC,
         "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
-        "on_expired": options.choices(OnExpired, default="count_back"),
-        "on_no_anchor": options.choices(OnNoAnchor, default="by_retention"),
-        "search_limit": {"type": "int", "default": 100_000},
     }
     Module(spec).run(translate)
 

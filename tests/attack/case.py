@@ -90,7 +90,7 @@ class Options:
     on_expired: str = "count_back"
     on_no_anchor: str = "by_retention"
     with_timestamp: bool = True
-    budget: int = 100_000
+    search_limit: int = 100_000
     now: int = NOON + HOUR
 
 

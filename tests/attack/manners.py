@@ -32,7 +32,7 @@ class Manner:
     events: t.Mapping[str, int] = dataclasses.field(default_factory=dict)
     merged: str = "no"
     scaled: int = 0
-    budget: int = 100_000
+    search_limit: int = 100_000
 
 
 _RETENTION = {"expire_unread": 1}
@@ -66,9 +66,9 @@ _MANNERS: dict[str, Manner] = {
     "long": Manner(size=500, contents="unlike"),
     "long, periodic": Manner(size=500, contents="periodic", events=_RETENTION),
     "long, exactly-once tool": Manner(size=400, contents="unlike", events={"begin_there": 1, "end_there": 1}),
-    "Spark": Manner(contents="statuses", clock="bursts", budget=8, scaled=1, events=_RETENTION),
-    "Spark, no times": Manner(clock="none", budget=8, scaled=1, events=_RETENTION),
-    "Spark, transactions": Manner(budget=8, scaled=1, clock="same", events={"begin": 3, "end": 5}),
+    "Spark": Manner(contents="statuses", clock="bursts", search_limit=8, scaled=1, events=_RETENTION),
+    "Spark, no times": Manner(clock="none", search_limit=8, scaled=1, events=_RETENTION),
+    "Spark, transactions": Manner(search_limit=8, scaled=1, clock="same", events={"begin": 3, "end": 5}),
     "anew by key": Manner(contents="unlike", partitions=2, route="keyed"),
     "anew, current times": Manner(contents="unlike", partitions=2, route="keyed", times="now"),
     "anew, stamped": Manner(contents="unlike", partitions=2, route="keyed", times="stamped"),

@@ -296,7 +296,7 @@ class World:
 
     def options(self) -> Options:
         """Those of a user."""
-        return Options(budget=self.manner.budget, now=self.now)
+        return Options(search_limit=self.manner.search_limit, now=self.now)
 
 
 def case_of(world: World, partition: int, committed: int) -> Case:

@@ -129,7 +129,7 @@ def _returns(random: rnd.Random, *, alike: bool, with_changed_times: bool) -> t.
     times = {record.offset: record.time for record in migrated.source}
     kept = not edges.append_time and all(c.origin is None or c.time == times[c.origin] for c in migrated.destination)
     with_timestamp = migrated.options.with_timestamp and (kept or with_changed_times)
-    options = dataclasses.replace(migrated.options, budget=100_000, with_timestamp=with_timestamp)
+    options = dataclasses.replace(migrated.options, search_limit=100_000, with_timestamp=with_timestamp)
     for at in sorted(its for its in picked if its >= edges.start):
         yield Case(at, source, source_edges, destination, back_edges, (), options, migrated.scaled), met
 

@@ -200,6 +200,6 @@ def _options(random: rnd.Random, traits: Traits) -> Options:
         on_expired=random.choice(("count_back", "count_back", "start", "first_visible", "fail")),
         on_no_anchor=random.choice(("by_retention", "by_retention", "start", "fail")),
         with_timestamp=random.random() >= 0.1,
-        budget=random.choice((100_000, 100_000, 100_000, 30, 8)),
+        search_limit=random.choice((100_000, 100_000, 100_000, 30, 8)),
         now=NOON + random.choice((0, HOUR, 3 * HOUR, 30 * HOUR)),
     )

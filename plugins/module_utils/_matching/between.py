@@ -49,6 +49,11 @@ class Between(t.NamedTuple):
     any: bool
     younger: bool
 
+    @classmethod
+    def of(cls, records: t.Collection[Record], first: Record | None) -> t.Self:
+        """first: L, or None where it is not there or times do not tell."""
+        return cls(bool(records), first is not None and any(record.timestamp > first.timestamp for record in records))
+
 
 def offset_between(
     reader: Reader, matching: Matching, last: Located | None, first: Located | None, between: Between

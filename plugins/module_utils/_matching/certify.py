@@ -43,7 +43,7 @@ def certificate(reader: Reader, context: Context, known: Known, cut: Cut, offset
     following = max(reader.source.end - reader.committed, reader.destination.end - offset)
     if cut.passed_over:
         # Not even the offset is known, unless all that is unconsumed follows it.
-        if following > reader.policy.budget:
+        if following > reader.policy.search_limit:
             raise Doubt("a time look-up ended at a control record, and more follows than search_limit")
         return _from_the_end(reader, context, known, cut, offset)
     if not cut.explained:

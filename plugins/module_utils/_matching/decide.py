@@ -69,26 +69,30 @@ def _near(reader: Reader) -> Decision:
     Where that is not enough, `doubt` says why: the reason is TAIL_NOT_COUNTED for an offset without a certificate, and
     SEARCH_BUDGET_SPENT where not even the offset is known.
     """
-    stamped = reader.destination.facts.log_append_time or not reader.policy.with_timestamp
-    matching, measure = Matching(timestamp=not stamped, headers=True), Measure()
-    doubt = Doubt("timestamps do not lead to the copies, which have others, or timestamps are not compared")
-    while matching.timestamp:
-        measure.shrink(len(matching.parts))
-        try:
-            return _by_times(reader, matching).by(Way.NEAR)
-        except OtherMatching as other:
-            matching = other.matching
-        except Doubt as exc:
-            doubt = exc
-            break
-        except BudgetSpent:
-            doubt = Doubt("more records would have to be read one by one than search_limit")
-            break
+    try:
+        return _by_matchings(reader).by(Way.NEAR)
+    except Doubt as exc:
+        doubt = exc
+    except BudgetSpent:
+        doubt = Doubt("more records would have to be read one by one than search_limit")
     # By its time no record was found, or none that is beyond doubt: how much the offsets differ may lead there, too.
     shifted = by_shift(reader)
     if shifted is not None:
         return shifted.by(Way.DIFFERENCE, str(doubt))
     return rows.budget_spent(reader.policy).by(Way.NEAR, str(doubt))
+
+
+def _by_matchings(reader: Reader) -> Decision:
+    """By times and headers, or without headers where copies have others. Raises NotRead, BudgetSpent, Doubt."""
+    stamped = reader.destination.facts.log_append_time or not reader.policy.with_timestamp
+    matching, measure = Matching(timestamp=not stamped, headers=True), Measure()
+    while matching.timestamp:
+        measure.shrink(len(matching.parts))
+        try:
+            return _by_times(reader, matching)
+        except OtherMatching as other:
+            matching = other.matching
+    raise Doubt("timestamps do not lead to the copies, which have others, or timestamps are not compared")
 
 
 def _by_times(reader: Reader, matching: Matching) -> Decision:
@@ -106,7 +110,7 @@ def _by_times(reader: Reader, matching: Matching) -> Decision:
     if not context.before and not context.after and not context.aborted:
         return rows.no_anchor(reader, matching)
     # At the destination, each record that follows may have a control record of its own.
-    may_pass_over = 2 * (source.end - reader.committed) <= reader.policy.budget
+    may_pass_over = 2 * (source.end - reader.committed) <= reader.policy.search_limit
     cut = find_cut(reader, context, known, may_pass_over=may_pass_over)
     return rows.by_the_cut(reader, context, known, cut) or _between(reader, context, known, cut)
 
@@ -119,7 +123,7 @@ def _between(reader: Reader, context: Context, known: Known, cut: Cut) -> Decisi
         known.matching,
         None if last is None else Located(last, known.consumed_at(last)),
         None if first is None else Located(first, known.unconsumed_at(first)),
-        Between(bool(between), first is not None and any(record.timestamp > first.timestamp for record in between)),
+        Between.of(between, first),
     )
     if not placed.proved:
         raise Doubt("the source's log is compacted, and copies of what it has lost may be before the offset")

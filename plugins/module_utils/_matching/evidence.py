@@ -165,14 +165,14 @@ class Log:
 class Policy:
     """The options of kafka_offset_translate that decisions depend on.
 
-    budget is how many records may be read of one partition of one cluster before an entry is given up.
-    now is the clock that retention is judged by, in milliseconds since the epoch.
+    search_limit: how many records may be read of one partition of one cluster before an entry is given up.
+    now: the clock that retention is judged by, in milliseconds since the epoch.
     """
 
     on_expired: OnExpired = OnExpired.COUNT_BACK
     on_no_anchor: OnNoAnchor = OnNoAnchor.BY_RETENTION
     with_timestamp: bool = True
-    budget: int = 100_000
+    search_limit: int = 100_000
     now: int = 0
 
 

@@ -162,8 +162,8 @@ class Reader:
     def __init__(self, question: Question) -> None:
         self.question = question
         self.committed, self.policy = question.committed, question.policy
-        self.source = LogReader(question.source, question.policy.budget)
-        self.destination = LogReader(question.destination, question.policy.budget)
+        self.source = LogReader(question.source, question.policy.search_limit)
+        self.destination = LogReader(question.destination, question.policy.search_limit)
 
     @property
     def longest(self) -> int:
@@ -173,7 +173,7 @@ class Reader:
     @property
     def fits(self) -> bool:
         """May both logs be read whole, within the budget of an entry?"""
-        return self.longest <= self.policy.budget
+        return self.longest <= self.policy.search_limit
 
     def need(self) -> Need:
         """Everything that was found missing."""

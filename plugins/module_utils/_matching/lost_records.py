@@ -113,11 +113,13 @@ class LostRecords:
         """
         offset = decision.offset
         to_read = self.reader.destination.length if self.first is None else self.missing
-        if offset is None or ("counted_back" not in vars(self) and to_read > min(_FEW, self.reader.policy.budget)):
+        if offset is None or (
+            "counted_back" not in vars(self) and to_read > min(_FEW, self.reader.policy.search_limit)
+        ):
             return decision
         repeats = lost = None
         with contextlib.suppress(BudgetSpent):
-            reach = min(_FEW, self.reader.policy.budget)
+            reach = min(_FEW, self.reader.policy.search_limit)
             lost = self._lost(vars(self).get("counted_back") or self._count_back(reach))
         if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
             repeats = len(self.reader.destination.records(offset, self.begin))

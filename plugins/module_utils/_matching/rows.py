@@ -38,7 +38,7 @@ _NONE_KNOWN = "no record that was read at the destination equals one of the sour
 def budget_spent(policy: Policy) -> Decision:
     """More would have to be read than one entry may."""
     return blocked(
-        Reason.SEARCH_BUDGET_SPENT, f"more than {policy.budget:,} records (search_limit) would have to be read"
+        Reason.SEARCH_BUDGET_SPENT, f"more than {policy.search_limit:,} records (search_limit) would have to be read"
     )
 
 

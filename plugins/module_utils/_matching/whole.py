@@ -52,7 +52,7 @@ def decide_counted(question: Question, count: GroupCount, doubt: str = "") -> De
 
 def are_small(reader: Reader) -> bool:
     """Are both logs so short that they are counted at once?"""
-    return reader.longest <= min(SMALL, reader.policy.budget)
+    return reader.longest <= min(SMALL, reader.policy.search_limit)
 
 
 def count_logs(reader: Reader) -> GroupCount:
@@ -230,8 +230,7 @@ def _between(reader: Reader, matching: Matching, last: Located | None, first: Lo
     if end - begin > reader.destination.budget:
         return Between(True, True)
     between = reader.destination.records(begin, end)
-    is_younger = first is not None and any(record.timestamp > first.record.timestamp for record in between)
-    return Between(bool(between), matching.timestamp and is_younger)
+    return Between.of(between, first.record if first is not None and matching.timestamp else None)
 
 
 def _gap(destination: LogReader, last: Located | None, first: Located | None) -> Span:

@@ -28,7 +28,8 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
     """The plan with what the destination's groups have committed now, or will have once a killed renewal is completed.
 
     An entry of which the decision is that of the previous plan stays what it was, where the destination stands as it did,
-    or the receipt explains what is there now: so a plan file changes only when a decision does, or what it rests on.
+    or the receipt explains what is there now: so a plan file changes only when a decision does, or what it rests on. Where the
+    source has lost the records by now, an entry does not go after the offset that an earlier run has set.
     """
     if previous is not None:
         previous = still_true(previous, plan)

@@ -44,8 +44,8 @@ class Reason(enum.StrEnum):
     BEYOND_END = "beyond_end"
     TOPIC_MISSING = "topic_missing"
     PARTITION_COUNT_DIFFERS = "partition_count_differs"
-    OTHER_PARTITIONS = "other_partitions"
-    DESTINATION_LAGS = "destination_lags"
+    OTHER_PARTITIONS = "other_partitions"  # safe, too, where a log is too long to look
+    DESTINATION_LAGS = "destination_lags"  # safe, too, where counts say less than times would
     SEARCH_BUDGET_SPENT = "search_budget_spent"
     POLICY_FAIL = "policy_fail"
     OFFSETS_DIFFER = "offsets_differ"
@@ -142,7 +142,7 @@ def deleted_before(log_start: int, offset: int, first: int, next_copied: int) ->
 
 
 class Way(enum.StrEnum):
-    """Which way the rule decided an offset; docs/troubleshooting.md says which function to look at for each."""
+    """Which way the rule decided an offset; docs/architecture.md says which function to look at for each."""
 
     ENDS = "ends"  # where the committed offset is in the source's log
     NEAR = "near"  # mostly few records around the committed offset and at the ends

@@ -41,11 +41,11 @@ def choices(*values: type[enum.StrEnum] | str, default: str | None = None) -> Sp
     return spec if default is None else {**spec, "default": default}
 
 
-def spec_of(made: type) -> Spec:
+def spec_of(made: type, *by_module: str) -> Spec:
     """The specs of a dataclass of options, with its defaults: policies, switches, numbers and lists of texts.
 
-    What the user gives in another form has none, and what has no default is made by the module. An option that may be None has
-    no default.
+    What the user gives in another form has none, and what has no default is made by the module, as are the members by_module.
+    An option that may be None has no default.
     """
     specs: Spec = {}
     for name, (kind, is_list) in _members(made).items():
@@ -57,7 +57,7 @@ def spec_of(made: type) -> Spec:
             spec["default"] = default.value
         elif default is not None:
             spec["default"] = default
-        if spec["type"] and default is not dataclasses.MISSING:
+        if spec["type"] and default is not dataclasses.MISSING and name not in by_module:
             specs[name] = spec
     return specs
 

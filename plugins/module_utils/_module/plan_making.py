@@ -180,8 +180,7 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
 
 def _options(params: dict[str, t.Any]) -> TranslateOptions:
     match_on, path = options.match_on(params), params["promotion"]
-    budget, now = params["search_limit"], time.time_ns() // 1_000_000
-    policy = options.filled(Policy, params, with_timestamp=match_on.timestamp, budget=budget, now=now)
+    policy = options.filled(Policy, params, with_timestamp=match_on.timestamp, now=time.time_ns() // 1_000_000)
     topics = (
         None if path is None else files.parsed_required(path, topic_plan.from_json, "topics", "kafka_topic_promotion")
     )

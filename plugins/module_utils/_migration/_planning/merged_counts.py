@@ -24,7 +24,7 @@ from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_conte
 from ..._spark.count_job import count_wide
 from ..._spark.growing import Growing
 from ..._spark.scan_job import parallel_tasks
-from ..._spark.session import kept
+from ..._spark.session import kept, obstacle
 from ..cluster_logs import ClusterLogs
 from ..drafts import Draft, missing_at_destination, missing_at_source
 from .strategy import StrategyInput
@@ -92,18 +92,27 @@ def lacking(merged: Merged, source_counts: t.Mapping[str, int], destination_coun
     return None
 
 
+class NotCounted(Exception):
+    """Why neither the process nor Spark counts a topic, as a clause. Never leaves this package, and stops no other topic."""
+
+
 @contextlib.contextmanager
 def counting(merged: Merged, given: StrategyInput) -> t.Iterator[tuple[Way, Count]]:
     """Who counts, and a function that counts both sides, as far as they are known, for groups.
 
     It takes the first unconsumed offsets of each group in the source partitions. No record is read twice. Only where one of the
-    clusters has more offsets than the budget, Spark counts.
+    clusters has more offsets than search_limit, Spark counts. Raises NotCounted.
     """
     source, destination, policy = given.source, given.destination, given.options.policy
     pair = _pair(merged, source, destination)
-    if max(map(size_of, (pair.sources, pair.destinations))) <= policy.budget:
+    if max(map(size_of, (pair.sources, pair.destinations))) <= policy.search_limit:
         yield Way.COUNT, functools.partial(_count_in_process, merged, given)
         return
+    if (why := _why_not_by_spark(merged, pair.size, given)) is not None:
+        raise NotCounted(
+            f"topic {merged.topic} or its source has more than {policy.search_limit:,} offsets (search_limit), which only "
+            f"Spark counts; {why}"
+        )
     given.say(f"comparing up to {counted(pair.size, 'record')} of topic {merged.topic} with Spark")
     session = given.spark()
     with (
@@ -131,6 +140,15 @@ def counting(merged: Merged, given: StrategyInput) -> t.Iterator[tuple[Way, Coun
                 )
 
         yield Way.SPARK_COUNT, count
+
+
+def _why_not_by_spark(merged: Merged, size: int, given: StrategyInput) -> str | None:
+    """Partitions are counted together here, so spark_limit is what they may have on average."""
+    partitions, limit = max(len(merged.sources), len(merged.targets)), given.options.spark_limit
+    if size > limit * partitions:
+        return f"it would read {counted(size, 'record')} of {counted(partitions, 'partition')}, and spark_limit is {limit:,}"
+    why = obstacle(given.options.spark)
+    return why and f"it can once this is fixed: {why.removesuffix('.')}"
 
 
 def _count_in_process(merged: Merged, given: StrategyInput, committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
@@ -210,7 +228,7 @@ def read_around(
             span = gap(sources, answer)
             evidence = answer.last_consumed, answer.first_wanted
             spans += [(partition, (copy, copy + 1)) for copy in evidence if copy is not None]
-            if span is not None and span[1] - span[0] <= policy.budget:
+            if span is not None and span[1] - span[0] <= policy.search_limit:
                 spans.append((partition, span))
             if young is not None and sources.incomplete and answer.first_wanted is answer.last_consumed is None:
                 times.append((partition, young))
@@ -227,12 +245,11 @@ def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, policy
     answer = answer._replace(to_come=answer.to_come + assumed)
     span, between, unread = gap(sources, answer), Between(False, False), False
     if span is not None:
-        unread = span[1] - span[0] > policy.budget
+        unread = span[1] - span[0] > policy.search_limit
         records, between = log.between(*span), Between(True, True)
         if records and not unread:
             *others, first = records  # the first wanted copy is the last, unless it has expired since it was counted
-            younger = (record.timestamp > first.timestamp for record in others)
-            between = Between(bool(others), counts.matching.timestamp and any(younger))
+            between = Between.of(others, first if counts.matching.timestamp else None)
     young = young_from(sources, policy.now)
     first_young = log.first_at(young) if young is not None and log.knows(young) else None
     return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young, unread)

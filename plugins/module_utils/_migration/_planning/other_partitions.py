@@ -46,7 +46,7 @@ def corrected_entries(
     Where copies do not keep their records' times, whole logs are compared, if they are no longer than search_limit. Of longer
     ones, what stands around the entries' offsets says whether the tool keeps partitions.
     """
-    budget = given.options.policy.budget
+    budget = given.options.policy.search_limit
     source, destination = TopicSide(given.source, 0, budget), TopicSide(given.destination, 1, budget)
     search = _Search(given, source, destination, _by_partition(entries.values()))
     without = search.without_copy(decided)

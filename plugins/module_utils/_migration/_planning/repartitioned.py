@@ -10,8 +10,6 @@ import functools
 from ..._matching.evidence import Decision, Log, blocked, failed
 from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Position, Sources, blocked_by_one, decide_merged, untouched
-from ..._model.errors import InvalidInput
-from ..._model.failure_kinds import FailureKind
 from ..._model.match_on import Matching
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
@@ -19,7 +17,17 @@ from ..._model.progress import part_of
 from ..._model.verdicts import Copied, Reason, Way
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from ..drafts import entry_of
-from .merged_counts import Merged, counting, due_from, found_in, lacking, merged_topics, missing_records, read_around
+from .merged_counts import (
+    Merged,
+    NotCounted,
+    counting,
+    due_from,
+    found_in,
+    lacking,
+    merged_topics,
+    missing_records,
+    read_around,
+)
 from .settling import ReplicationWait
 from .strategy import DraftKey, StrategyInput, TranslateOptions
 
@@ -30,9 +38,9 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
     """An entry for every partition of every destination topic and group that is merged, from all of its source partitions.
 
     Both topics' partitions may have any number. A session of Spark is only asked for where one of the clusters has more
-    offsets than the budget.
+    offsets than search_limit.
     """
-    source, destination, budget = given.source, given.destination, given.options.policy.budget
+    source, destination = given.source, given.destination
     all_merged = merged_topics(given.merged, given.source_counts, given.destination_counts)
     result: dict[DraftKey, PlanEntry] = {}
     readable: list[Merged] = []
@@ -54,13 +62,8 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
             read = functools.partial(_by_records, dataclasses.replace(merged, groups=left), given, waiting)
             try:
                 decisions |= while_records_expire(read, source, merged.sources, destination, merged.targets, given.say)
-            except InvalidInput as exc:
-                if exc.kind is not FailureKind.REQUIREMENT_MISSING:
-                    raise
-                # Only Spark could count these, and is missing: that must not stop all others.
-                size = f"more than {budget:,} offsets (search_limit)"
-                why = f"topic {merged.topic} or its source has {size}, which only Spark counts; {exc}"
-                not_counted = blocked(Reason.SEARCH_BUDGET_SPENT, why.removesuffix("."))
+            except NotCounted as exc:
+                not_counted = blocked(Reason.SEARCH_BUDGET_SPENT, str(exc))
                 decisions |= dict.fromkeys(left, [not_counted] * len(merged.targets))
         for group, by_target in decisions.items():
             result |= _entries(merged, group, by_target, given)

@@ -156,7 +156,7 @@ def translate(
     entries |= _returning(entries, searched, given)
     made = tuple(drafts.without_open(entries.values(), snapshot, mapping))
     plan = with_expected(dataclasses.replace(begun, entries=made), destination, previous, receipt)
-    plan = without_needless_moves(plan, destination_logs, options.policy.budget)
+    plan = without_needless_moves(plan, destination_logs, options.policy.search_limit)
     lacking = [entry for entry in plan.entries if entry.absent]
     read_logs = {draft.partition: destination_logs.logs[draft.partition].facts for draft in searched}
     return Translation(
@@ -260,7 +260,7 @@ def _returning(
         return {}
     plain = {draft.key: entries[draft.key] for draft in searched}
     merged = {key: new_records.uncounted(entry, policy) for key, entry in entries.items() if key not in plain}
-    budget, wait = given.options.policy.budget, given.options.wait_for_replication
+    budget, wait = given.options.policy.search_limit, given.options.wait_for_replication
     return merged | new_records.with_new_records(
         plain, given.source, given.destination, policy, budget, wait, given.say
     )

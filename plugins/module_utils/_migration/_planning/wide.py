@@ -19,7 +19,7 @@ from ..._matching.lost_records import lost_until
 from ..._matching.whole import decide_counted, noting_absent
 from ..._model.grouping import values_by_key
 from ..._model.progress import counted
-from ..._model.verdicts import Absent, Way
+from ..._model.verdicts import Absent, Copied, Way
 from ..._spark import count_job, tail_job
 from ..._spark.content_frame import Extent, LogPair, layout_of, read_contents
 from ..._spark.session import kept, obstacle
@@ -44,18 +44,19 @@ def settle_wide(
     """
     answer = dict(decisions)
     opened = {key: case for key, case in cases.items() if decisions[key].is_open}
-    near = _within_limit(opened, {key: decisions[key].offset for key in opened}, given, answer)
+    offsets = {key: offset for key in opened if (offset := decisions[key].offset) is not None}
+    near = _within_limit(opened, offsets, given, answer)
     if not near:
         return answer
     if (why := obstacle(given.options.spark)) is not None:
         return answer | {key: _with(decisions[key], f"Spark can count them once this is fixed: {why}") for key in near}
     wide = _Wide(given, given.spark())
     # What follows an offset that was found; both logs where that does not prove it right, and elsewhere, if they fit the limit.
-    tails = {key: case for key, case in near.items() if decisions[key].offset is not None}
-    proved = wide.by_tails(tails, decisions)
+    tails = {key: case for key, case in near.items() if key in offsets}
+    proved = wide.by_tails(tails, offsets, decisions)
     answer |= proved
     unproved = {key: case for key, case in near.items() if key not in proved}
-    left = _within_limit(unproved, dict.fromkeys(unproved), given, answer)
+    left = _within_limit(unproved, {}, given, answer)
     remark = "; what follows the offset does not prove it either"
     return answer | wide.by_whole_logs(
         left, {key: decisions[key].doubt + (remark if key in tails else "") for key in left}
@@ -64,14 +65,17 @@ def settle_wide(
 
 def _within_limit(
     cases: t.Mapping[_Key, Case],
-    offsets: t.Mapping[_Key, int | None],
+    offsets: t.Mapping[_Key, int],
     given: StrategyInput,
     answer: dict[_Key, Decision],
 ) -> dict[_Key, Case]:
-    """The cases for which spark_limit lets _pair() be read. The answer says of the others why they are not decided."""
+    """The cases for which spark_limit lets _pair() be read. The answer says of the others why they are not decided.
+
+    offsets: those that were found, of which only what follows is read.
+    """
     limit, near = given.options.spark_limit, {}
     for key, case in cases.items():
-        size = _pair(case, given, offsets[key]).size
+        size = _pair(case, given, offsets.get(key)).size
         if size > limit:
             answer[key] = _with(answer[key], f"Spark would read {size:,} records, and spark_limit is {limit:,}")
         else:
@@ -103,15 +107,14 @@ class _Wide:
     given: StrategyInput
     spark: SparkSession
 
-    def by_tails(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
+    def by_tails(
+        self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int], decisions: t.Mapping[_Key, Decision]
+    ) -> dict[_Key, Decision]:
         """The offsets that what follows them proves right: just what is unconsumed, but for what is still to come."""
         if not cases:
             return {}
-        numbers, pairs = self._by_pair(cases, {key: decisions[key].offset for key in cases})
-        asked = [
-            tail_job.TailQuestion(number, cases[key].committed, decisions[key].offset or 0)
-            for key, number in numbers.items()
-        ]
+        numbers, pairs = self._by_pair(cases, offsets)
+        asked = [tail_job.TailQuestion(number, cases[key].committed, offsets[key]) for key, number in numbers.items()]
         layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
         without_headers = self.given.source.match_on.headers_may_differ
         with self._read(pairs, layout) as contents:
@@ -119,17 +122,17 @@ class _Wide:
         by_key = dict(zip(numbers, tails, strict=True))
         oldest = [(cases[key].destination, tail.oldest) for key, tail in by_key.items()]
         self.given.destination.look_up([(partition, time) for partition, time in oldest if time is not None])
-        proved = {key: self._proved(cases[key], decisions[key], tail) for key, tail in by_key.items()}
+        proved = {key: self._proved(cases[key], decisions[key], offsets[key], tail) for key, tail in by_key.items()}
         return {key: decision for key, decision in proved.items() if decision is not None}
 
-    def _proved(self, case: Case, decision: Decision, tail: Tail) -> Decision | None:
+    def _proved(self, case: Case, decision: Decision, offset: int, tail: Tail) -> Decision | None:
         """The exact decision, with the absent records that the tail shows: all that is unconsumed was read for it.
 
         None where the tail does not prove it, as certify.py proves it by what it reads.
         """
         log, copies = self.given.source.logs[case.source], self.given.destination.logs[case.destination]
-        policy, offset, are_not_before = self.given.options.policy, decision.offset or 0, tail.oldest is None
-        if tail.oldest is not None and self._follows_the_last_consumed(case, decision):
+        policy, are_not_before = self.given.options.policy, tail.oldest is None
+        if tail.oldest is not None and self._follows_the_last_consumed(case, decision.before, offset):
             # Does a time look-up say that no missing record stands before the offset? Then the tool has kept times.
             first = copies.first_at(tail.oldest)
             are_not_before = policy.with_timestamp and (first is None or first >= offset)
@@ -149,10 +152,9 @@ class _Wide:
         absent = None if copies.facts.compacted else _absent_of(tail, log.facts.open_from)
         return noting_absent(Reader(Question(case.committed, log, copies, policy)), certified, absent)
 
-    def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
+    def _follows_the_last_consumed(self, case: Case, before: Copied | None, offset: int) -> bool:
         """Is the record before the offset the last consumed one?"""
-        before = decision.before
-        if before is None or before.destination != (decision.offset or 0) - 1:
+        if before is None or before.destination != offset - 1:
             return False
         between, log = (before.source + 1, case.committed), self.given.source.logs[case.source]
         return not log.unread(*between) and not log.between(*between)
@@ -162,7 +164,7 @@ class _Wide:
         if not cases:
             return {}
         given = self.given
-        numbers, pairs = self._by_pair(cases, dict.fromkeys(cases))
+        numbers, pairs = self._by_pair(cases, {})
         until = answer_all(cases, given, _lost_until, lambda *_unused: None)
         position_of = {
             key: GroupPosition(number, (cases[key].committed,), until[key]) for key, number in numbers.items()
@@ -190,13 +192,13 @@ class _Wide:
         return answer_all(cases, given, rule, internal_error)
 
     def _by_pair(
-        self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int | None]
+        self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int]
     ) -> tuple[dict[_Key, int], list[LogPair]]:
         """What is read for all cases of each pair of partitions together, and the number of the pair of each case."""
         together = values_by_key(((case.source, case.destination), key) for key, case in cases.items())
         pairs = []
         for keys in together.values():
-            key_pairs = [_pair(cases[key], self.given, offsets[key]) for key in keys]
+            key_pairs = [_pair(cases[key], self.given, offsets.get(key)) for key in keys]
             # The ends are the same for all of them, and the lowest beginning is the first.
             pairs.append(LogPair(min(pair.sources for pair in key_pairs), min(pair.destinations for pair in key_pairs)))
         return {key: number for number, keys in enumerate(together.values()) for key in keys}, pairs

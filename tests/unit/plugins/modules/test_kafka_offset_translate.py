@@ -107,7 +107,11 @@ def test_options_reach_the_use_case(translate):
     translate(match_on=["timestamp", "value"], on_expired="fail", strategy="identical", search_limit=7)
     wanted = translate.asked[4]
     assert wanted.match_on == MatchOn.of(["value", "timestamp"]) and wanted.strategy is Strategy.IDENTICAL
-    assert (wanted.policy.on_expired, wanted.policy.budget, wanted.policy.with_timestamp) == (OnExpired.FAIL, 7, True)
+    assert (wanted.policy.on_expired, wanted.policy.search_limit, wanted.policy.with_timestamp) == (
+        OnExpired.FAIL,
+        7,
+        True,
+    )
     translate(match_on=["value"])
     assert not translate.asked[4].policy.with_timestamp
 

@@ -125,7 +125,7 @@ LONG = {
 @pytest.mark.parametrize("name", LONG)
 def test_of_long_logs(name: str) -> None:
     committed, source, destination, verdict, absent = LONG[name]
-    decision = decided(committed, source, destination, budget=5000)
+    decision = decided(committed, source, destination, search_limit=5000)
     assert (decision.verdict, decision.absent) == (verdict, absent)
 
 
@@ -162,10 +162,10 @@ def test_no_more_is_read_where_nothing_is_there_twice() -> None:
 
 
 def test_what_is_absent_from_a_log_that_is_too_long_to_count_is_not_known() -> None:
-    decision = decided(0, ALL, log(run(30, 600), start=30, stamped=True), budget=500)
+    decision = decided(0, ALL, log(run(30, 600), start=30, stamped=True), search_limit=500)
     assert (decision.verdict, decision.absent) == (Verdict.EXACT, None)
     assert "whether unconsumed records are absent is not known" in decision.detail
-    assert "not known" not in decided(0, ALL, log(run(0, 590), stamped=True), budget=500).detail
+    assert "not known" not in decided(0, ALL, log(run(0, 590), stamped=True), search_limit=500).detail
 
 
 def test_nothing_was_consumed_and_nothing_is_absent() -> None:

@@ -32,7 +32,7 @@ def placed(
     source = Log(LogFacts(0, 200, 200, compacted=compacted))
     source.add((0, 200), [Record(offset, 0, b"%d" % offset, b"%d" % offset) for offset in source_offsets])
     source.add_uncommitted((0, 200), [])
-    reader = Reader(Question(COMMITTED, source, Log(LogFacts(90, 110, 110)), Policy(budget=BUDGET)))
+    reader = Reader(Question(COMMITTED, source, Log(LogFacts(90, 110, 110)), Policy(search_limit=BUDGET)))
     reader.destination._log.add((90, 110), [])
     return offset_between(
         reader,
@@ -71,6 +71,6 @@ def test_earlier_copies_are_looked_for_everywhere_where_the_broker_has_stamped_t
     copied = log(f"{run(0, 250)} {run(230, 242)} {run(250, 260)}", stamped=True)
     destination = Log(copied.facts)
     destination.add((0, copied.facts.end), copied.records)
-    reader = Reader(Question(245, Log(LogFacts(250, 260, 260)), destination, Policy(budget=200)))
+    reader = Reader(Question(245, Log(LogFacts(250, 260, 260)), destination, Policy(search_limit=200)))
     back = count_back(reader, Matching(False, False), 262, copied.records[262], 5, 200, whole=False)
     assert back == Back(245, 5, 17, is_sure=False)

@@ -43,7 +43,7 @@ def test_a_late_copy_in_transactions_costs_no_more_than_a_live_one(size: int, co
 
 def test_little_is_read_where_the_logs_are_too_long_to_be_counted() -> None:
     case = _copied(8000, 7500, delay=1000 * HOUR)
-    late = rule.near(dataclasses.replace(case, options=Options(budget=2000)))
+    late = rule.near(dataclasses.replace(case, options=Options(search_limit=2000)))
     assert (late.verdict, late.offset) == ("exact", 7574)
     assert late.rounds <= 10
     assert late.records <= 1200

@@ -299,9 +299,9 @@ class TestExpired:
         """In its last records, a second pass that was interrupted looks like a first one."""
         empty, copied = log("", start=1000), log(run(0, 1000, run(0, 600)))
         assert said(decided(500, empty, copied)) == (SAFE, 600, Reason.EXPIRED, 1000)
-        assert said(decided(500, empty, copied, budget=600)) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
-        assert decided(500, empty, copied, on_expired="start", budget=600).offset == 0
-        assert decided(500, log("", start=600), log(run(0, 600)), on_expired="start", budget=599).offset == 0
+        assert said(decided(500, empty, copied, search_limit=600)) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
+        assert decided(500, empty, copied, on_expired="start", search_limit=600).offset == 0
+        assert decided(500, log("", start=600), log(run(0, 600)), on_expired="start", search_limit=599).offset == 0
 
     @pytest.mark.parametrize("lost", [1, 10, 100])
     def test_second_copies_that_lead_from_one_to_the_next_do_not_lead_on_for_ever(self, lost: int) -> None:
@@ -314,13 +314,13 @@ class TestExpired:
         copied = log(f"{run(0, 2000)} {run(500, 1500)} {run(2000, 2500)}")
         source = log(run(2000, 2500), start=2000)
         assert decided(1800, source, copied).offset == 1800
-        decision = decided(1800, source, copied, budget=800)
+        decision = decided(1800, source, copied, search_limit=800)
         assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
 
     def test_one_late_event_does_not_hide_an_earlier_pass(self) -> None:
         late = run(0, 2000).replace("r1850 ", "r1850@0 ")
         copied = log(f"{late} {run(500, 1900).replace('r1850 ', 'r1850@0 ')} {run(2000, 2500)}")
-        decision = decided(1800, log(run(2000, 2500), start=2000), copied, budget=800)
+        decision = decided(1800, log(run(2000, 2500), start=2000), copied, search_limit=800)
         assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
 
     def test_a_lost_record_that_is_younger_than_what_is_left_is_not_skipped(self) -> None:
@@ -339,7 +339,7 @@ class TestExpired:
     )
     def test_more_has_expired_than_may_be_read_once_more(self, committed: int, copied: str) -> None:
         left = log(" ".join(copied.split()[1000:]), start=1000)
-        assert said(decided(committed, left, log(copied), budget=100))[:2] == (SAFE, committed)
+        assert said(decided(committed, left, log(copied), search_limit=100))[:2] == (SAFE, committed)
 
     def test_nothing_is_said_to_be_lost_that_is_younger_than_what_is_left(self) -> None:
         decision = decided(2, log("d@0 e@4", start=3), log("a@1 b@2 c@3 d@0 e@4"))
@@ -348,7 +348,7 @@ class TestExpired:
 
     def test_what_is_too_old_to_tell_where_it_was_copied_first_is_said(self) -> None:
         late = run(0, 2000).replace("r1950 ", "r1950@0 ")
-        decision = decided(1900, log(run(2000, 2500), start=2000), log(f"{late} {run(2000, 2500)}"), budget=800)
+        decision = decided(1900, log(run(2000, 2500), start=2000), log(f"{late} {run(2000, 2500)}"), search_limit=800)
         assert said(decision) == (SAFE, 1900, Reason.EXPIRED, 100)
         assert "and that none of these has an earlier copy more than search_limit offsets back" in decision.detail
 
@@ -420,7 +420,7 @@ class TestTail:
         source = log(run(0, 9000))
         destination = log(run(0, 8000, "x@8000") + " " + run(8000, 9000))
         assert said(decided(100, source, destination)) == (EXACT, 100, None, 0)  # both logs are counted
-        decision = decided(100, source, destination, budget=8000)
+        decision = decided(100, source, destination, search_limit=8000)
         assert said(decision) == (SAFE, 100, Reason.TAIL_NOT_COUNTED, None)
 
 
@@ -438,7 +438,7 @@ class TestTimes:
 
     def test_stamped_and_too_long_to_read(self) -> None:
         source = log(run(0, 100))
-        decision = decided(50, source, log(run(0, 100), stamped=True), budget=99)
+        decision = decided(50, source, log(run(0, 100), stamped=True), search_limit=99)
         assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
 
     @pytest.mark.parametrize("odd", [-1, -2, -62_135_596_800_000, -(1 << 63), 0, (1 << 63) - 1])
@@ -503,7 +503,7 @@ class TestTheWay:
                 100, log(run(0, 500)), log(run(0, 500), stamped=True), {}, Way.COUNT, "timestamps", id="other timestamps",
             ),
             pytest.param(
-                4000, log(run(0, 9500)), log(f"{run(0, 6000)} y {run(6000, 9500)}"), {"budget": 9000}, Way.NEAR,
+                4000, log(run(0, 9500)), log(f"{run(0, 6000)} y {run(6000, 9500)}"), {"search_limit": 9000}, Way.NEAR,
                 "more records after the offset", id="too long to count",
             ),
         ],
@@ -520,7 +520,7 @@ def test_a_spent_budget_is_not_absence() -> None:
     # Records that are nowhere at the source can only be told after reading all of it.
     source = log(run(0, 5000))
     foreign = " ".join(f"x{number}@100" for number in range(20))
-    decision = decided(100, source, log(f"{run(0, 99)} {foreign} r99 {run(100, 200)}"), budget=500)
+    decision = decided(100, source, log(f"{run(0, 99)} {foreign} r99 {run(100, 200)}"), search_limit=500)
     assert said(decision) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
     assert decision.lossless_offset is None
 

@@ -22,7 +22,7 @@ from tests.attack.rule import by_notes
 from tests.attack.worlds import world
 
 LONG = 3000
-SHORT_OF_MONEY = Policy(budget=1000)
+SHORT_OF_MONEY = Policy(search_limit=1000)
 
 
 def copied(line: str, *, start: int = 0) -> FullLog:
@@ -92,13 +92,13 @@ def test_no_log_breaks_a_promise(monkeypatch):
             copies = [each for each in its.destination if each.origin is not None]
             some = chance.choices(copies, k=4) if copies else []
             shifts = tuple({(each.origin or 0) - each.offset for each in some})
-            for budget in (100_000, 0):
-                options = dataclasses.replace(its.options, with_timestamp=False, budget=budget)
+            for search_limit in (100_000, 0):
+                options = dataclasses.replace(its.options, with_timestamp=False, search_limit=search_limit)
                 case = dataclasses.replace(its, options=options)
                 answer = by_notes(case, shifts)
                 found = [each for each in judge(case, "", answer) if each.kind in {*FAULTS} - {"to come"}]
                 assert not found, f"{name}, {seed}, {shifts}: {case}"
-                believed += answer.verdict == "exact" and not budget
+                believed += answer.verdict == "exact" and not search_limit
     assert believed > 25
 
 

@@ -148,7 +148,7 @@ class TestTheStartHasPassedTheCommittedOffset:
         destination.add((committed, committed + 1), records([-1] * 600)[committed : committed + 1])
         copy = Copy(0, committed, committed)
         answer = Answer(committed, 0, 0, False, True, None, committed, False, None, committed)
-        question = Question(committed, source, destination, Policy(budget=500))
+        question = Question(committed, source, destination, Policy(search_limit=500))
         decision = decide_counted(
             question, GroupCount(Matching(False, True), False, (answer,), (None,), (copy,), (), (None,), (None,))
         )
@@ -305,7 +305,7 @@ def test_every_plan_ends(planned: t.Any, seed: int) -> None:
     brokers = Contradicting(random)
     committed = random.choice((0, 1, random.randrange(brokers.size + 1), brokers.size))
     strategy = random.choice((by_records.by_records, by_records.by_records, identical))
-    policy = {"budget": random.choice((5, 50, 100_000))}
+    policy = {"search_limit": random.choice((5, 50, 100_000))}
     previous = None
     for _again in range(2):  # the second time, an exact entry may be kept
         try:

@@ -47,11 +47,13 @@ class Logs:
         return Record(at, ord(self.times(self.letters[at])), name, name)
 
 
-def settled(new, old, entry, policy=OnNewRecords.FAIL, budget=100, wait=0):
+def settled(new, old, entry, policy=OnNewRecords.FAIL, search_limit=100, wait=0):
     """The entry that is planned, and unchanged where nothing is to be changed. new, old: logs, or the letters of one."""
     source = new if isinstance(new, Logs) else Logs(NEW, new)
     destination = old if isinstance(old, Logs) else Logs(OLD, old)
-    return with_new_records({1: entry}, source, destination, policy, budget, wait, lambda _line: None).get(1, entry)
+    return with_new_records({1: entry}, source, destination, policy, search_limit, wait, lambda _line: None).get(
+        1, entry
+    )
 
 
 def exact(committed, offset):
@@ -132,10 +134,10 @@ def test_what_another_one_of_merged_groups_may_repeat_is_not_counted():
 
 def test_what_is_not_counted_blocks_and_is_left_only_on_demand(monkeypatch):
     monkeypatch.setattr(new_records, "BESIDE", 0)
-    found = settled("abcdef", "abcdef", exact(1, 1), budget=3)
+    found = settled("abcdef", "abcdef", exact(1, 1), search_limit=3)
     assert (found.verdict, found.reason) == (Verdict.BLOCKED, Reason.NEW_RECORDS)
     assert "search_limit" in found.detail
-    left = settled("abcdef", "abcdef", exact(1, 1), OnNewRecords.LEAVE, budget=3)
+    left = settled("abcdef", "abcdef", exact(1, 1), OnNewRecords.LEAVE, search_limit=3)
     assert "an unknown number of unconsumed records" in left.detail
 
 
@@ -191,11 +193,11 @@ MANY = "".join(map(chr, range(0x4E00, 0x4E00 + 200)))  # each with a time of its
 
 @pytest.mark.parametrize("policy", OnNewRecords)
 @pytest.mark.parametrize(
-    ("budget", "why"), [(1000, "has a copy before the destination's offset 140"), (150, "may have a copy")]
+    ("search_limit", "why"), [(1000, "has a copy before the destination's offset 140"), (150, "may have a copy")]
 )
-def test_what_a_tool_has_copied_late_is_not_skipped_far_before_the_offset(policy, budget, why):
+def test_what_a_tool_has_copied_late_is_not_skipped_far_before_the_offset(policy, search_limit, why):
     """It was started at the newest records first, and later at the oldest ones."""
-    entry = settled(MANY[100:] + MANY[:50], MANY, exact(40, 140), policy, budget)
+    entry = settled(MANY[100:] + MANY[:50], MANY, exact(40, 140), policy, search_limit)
     assert (entry.verdict, entry.reason, entry.lossless) == (Verdict.BLOCKED, Reason.NEW_RECORDS, None)
     assert why in entry.detail
 

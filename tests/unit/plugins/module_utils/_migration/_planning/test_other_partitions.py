@@ -231,7 +231,7 @@ class TestTimesOfItsOwn:
 
     def of_long_logs(self, its: Clusters, *offsets: int) -> dict[t.Any, PlanEntry]:
         """What becomes of entries that Spark has decided, whose logs are too long to be read here."""
-        given = its.given(300, 100, budget=100)
+        given = its.given(300, 100, search_limit=100)
         entries = {}
         for (key, draft), offset in zip(given.searched.items(), offsets, strict=True):
             evidence = Evidence(Copied(0, 0, ""), None, ("key", "value"), CertificateName.WHOLE_LOGS)

@@ -13,15 +13,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_
     GroupCount,
     Lag,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import merged_counts, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import settling
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import NotCounted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     StrategyInput,
     TranslateOptions,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
@@ -154,7 +153,7 @@ def test_every_partition_there_gets_an_entry_with_every_position(spark):
 def test_topics_that_only_spark_could_count_block_no_others(spark, monkeypatch):
     def counting(its, given):
         if "eu" in its.topics:
-            raise InvalidInput("Spark cannot be used", kind=FailureKind.REQUIREMENT_MISSING)
+            raise NotCounted("Spark cannot be used")
         return spark.counting(its, given)
 
     monkeypatch.setattr(use_case, "counting", counting)
@@ -163,6 +162,15 @@ def test_topics_that_only_spark_could_count_block_no_others(spark, monkeypatch):
     assert told["g"] == ("blocked", "search_budget_spent", None)
     assert told["h"] != told["g"]
     assert "Spark cannot be used" in found[0].detail
+
+
+@pytest.mark.parametrize(("limit", "why"), [(0, "spark_limit is 0"), (1000, "no Java"), (20, "spark_limit is 20")])
+def test_what_spark_may_or_can_not_count_asks_for_no_session(monkeypatch, limit, why):
+    monkeypatch.setattr(merged_counts, "obstacle", lambda _spark: "no Java.")
+    its, policy = Spark(), Policy(search_limit=10)
+    (found, *_others) = entries(its, draft(EU[0], 20), policy=policy, spark_limit=limit)
+    assert (found.verdict, found.reason, its.sessions) == ("blocked", "search_budget_spent", 0)
+    assert why in found.detail
 
 
 def test_one_reading_serves_all_groups_of_the_same_topics(spark):
@@ -299,7 +307,7 @@ def test_more_between_the_two_copies_than_the_limit_is_not_read(spark):
     spark.answers = [counts._replace(answers=(answer,) * 3)]
     source, destination = Side([*EU, *US], 50), Side(ALL, 10_000)
     source.starts[EU[1]] = 2
-    wanted = {"source": source, "destination": destination, "policy": Policy(budget=8000)}
+    wanted = {"source": source, "destination": destination, "policy": Policy(search_limit=8000)}
     found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), **wanted)
     assert {(each.offset, each.reason) for each in found} == {(8, Reason.SOURCE_LOST_RECORDS)}
     assert all("search_limit" in each.detail for each in found)

@@ -349,12 +349,12 @@ def test_kept_offsets_stay_proved_when_the_source_has_lost_all_and_a_marker_is_l
     assert kept(first, offset=199) == 1
 
 
-@pytest.mark.parametrize("budget", [100, 10])
-def test_kept_offsets_read_no_more_than_search_limit(world, budget):
+@pytest.mark.parametrize("search_limit", [100, 10])
+def test_kept_offsets_read_no_more_than_search_limit(world, search_limit):
     world.bounds_of = functools.partial(MemoryBrokers.bounds_of, world)
     cut(world, "destination", 3, 20)
-    (entry,) = planned(offset=0, policy=Policy(budget=budget)).entries
-    assert entry.absent and (entry.absent.records, entry.absent.exactly) == (3, budget > 20)
+    (entry,) = planned(offset=0, policy=Policy(search_limit=search_limit)).entries
+    assert entry.absent and (entry.absent.records, entry.absent.exactly) == (3, search_limit > 20)
 
 
 def test_what_both_logs_have_must_be_the_same_where_the_source_has_lost_records(mirrored_log):
