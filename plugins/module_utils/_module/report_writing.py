@@ -100,7 +100,7 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         left_out=outcome.in_use,
         left_alone=outcome.left_alone,
         unnamed=0 if outcome.results else run.groups_left_out,
-        may_start=len(outcome.standing) if "may_start" in outcome.committed else None,
+        may_start=outcome.standing if "may_start" in outcome.committed else None,
         may_not_start=outcome.may_not_start if outcome.results else run.may_not_start,
         unused_rules=outcome.unused_rules,
         steps=[] if is_rollback else run.steps,

@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from ..._model.option_names import option_name, ways
-from ..._model.progress import counted, first_names
+from ..._model.progress import MANY_NAMED, counted, first_names
 from ..._model.verdicts import Verdict
 from .figures import STANDING, WRITTEN, GroupPartition, State
 from .migration_files import MigrationFiles, selected_entries
@@ -16,12 +16,11 @@ from .occasion import Occasion
 from .totals import Totals
 
 _KEEP_RECEIPT = "Keep receipt.json: without it, nothing can be rolled back."
-_NAMED = 20  # more groups than these are not named
 _SAME_PLAYBOOK = "the same playbook again, with all of its variables"
 
 
 def next_steps(
-    files: MigrationFiles, occasion: Occasion, total: Totals, rows: t.Iterable[GroupPartition]
+    files: MigrationFiles, occasion: Occasion, total: Totals, rows: t.Sequence[GroupPartition]
 ) -> tuple[tuple[str, ...], str]:
     """What to do next, and the command for it, empty for none."""
     again = occasion.command_again()
@@ -62,7 +61,7 @@ def _after_rollback(
     kept = sorted({row.group for row in rows if row.state in WRITTEN})
     if not kept:
         return (undone,)
-    stay = f"Not rolled back: {first_names(kept, _NAMED)}. Let their consumers go on{occasion.at_the_destination}."
+    stay = f"Not rolled back: {first_names(kept, MANY_NAMED)}. Let their consumers go on{occasion.at_the_destination}."
     return (stay, f"For the other groups: {undone}") if total.states[State.ROLLED_BACK] else (stay,)
 
 
@@ -87,14 +86,12 @@ def _remedy(occasion: Occasion, total: Totals) -> str:
 
 
 def _without_left_out(
-    remedy: str, occasion: Occasion, total: Totals, rows: t.Iterable[GroupPartition]
+    remedy: str, occasion: Occasion, total: Totals, rows: t.Sequence[GroupPartition]
 ) -> tuple[tuple[str, ...], str]:
     """What to do where something was left out: the consumers of the other groups may start."""
     then, command = f"{remedy}, and run {_SAME_PLAYBOOK}.", occasion.command_again()
     if occasion.phase == "apply":  # it makes no plan
         then, command = f"{remedy}, and plan again.", dataclasses.replace(occasion, phase="plan").command_again()
-    if total.objected_standing:
-        return (then,), command
     if _some_may_start(occasion, rows):
         start = f"Start {occasion.its_consumers}, but not those of groups that are blocked or left out."
         return (f"{start} {_KEEP_RECEIPT}", then), command
@@ -109,10 +106,12 @@ def _without_left_out(
     return tuple(filter(None, (then, ways(others)))), command
 
 
-def _some_may_start(occasion: Occasion, rows: t.Iterable[GroupPartition]) -> bool:
+def _some_may_start(occasion: Occasion, rows: t.Sequence[GroupPartition]) -> bool:
     """Whether any group has all offsets of the plan at the destination, or has consumed since."""
-    if occasion.may_start is not None:
-        return occasion.may_start > 0
+    # Only the run knows whether it has left a group out that has an offset which the verification objects to.
+    objected = {row.group for row in rows if row.verified is False and row.state in STANDING}
+    if occasion.may_start is not None or objected:
+        return bool(occasion.may_start) and objected.isdisjoint(occasion.may_start or ())
     settled: dict[str, bool] = {}
     for row in rows:
         gone_on = row.state is State.LEFT_ALONE and row.offset is not None and not occasion.left_alone.get(row.group)

@@ -61,7 +61,7 @@ class Occasion:
     those that the report is about. ran_by: the person, or what else has started the run. steps: as long as they have taken,
     in their order. written: how many committed offsets the run has changed, None where not known. left_out: a line for each
     group that was left out because it was in use. left_alone: see RunOutcome. unnamed: how many other groups
-    run.json has counted as left out, without their names. may_start: how many groups have all offsets of the plan at the
+    run.json has counted as left out, without their names. may_start: the groups that have all offsets of the plan at the
     destination, None where only the files tell. may_not_start: how many were asked for, and have not. unused_rules: what was
     said of rules and patterns that match nothing.
     """
@@ -84,7 +84,7 @@ class Occasion:
     left_out: t.Sequence[str] = ()
     left_alone: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
     unnamed: int = 0
-    may_start: int | None = None
+    may_start: t.Collection[str] | None = None
     may_not_start: int = 0
     unused_rules: t.Sequence[str] = ()
 
