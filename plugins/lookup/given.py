@@ -79,10 +79,9 @@ from ansible.template import Templar
 from ansible.utils.vars import load_extra_vars
 from jinja2 import Undefined, UndefinedError
 
-from ..module_utils._model.progress import first_names
+from ..module_utils._model.progress import MANY_NAMED, first_names
 from ..plugin_utils._given import Given, HostCluster, Inventory, cut_at_blanks, role_options
 from ..plugin_utils._inventory import beside_inventory, inventory_directory
-from ..plugin_utils._last_words import NAMED
 from ..plugin_utils._problems import cluster_options, of_clusters, of_play
 from ..plugin_utils._role_problems import of_role
 from ..plugin_utils._templated import Templated
@@ -100,7 +99,7 @@ class LookupModule(LookupBase):
         variables = variables or {}
         what, name = terms
         if what == "names":
-            return [first_names(name, NAMED)]
+            return [first_names(name, MANY_NAMED)]
         if what == "beside":
             return [beside_inventory(path, variables) for path in (name if isinstance(name, list) else [name])]
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]

@@ -9,10 +9,9 @@ import json
 import shlex
 import typing as t
 
+from ..module_utils._model.progress import MANY_NAMED
 from ..module_utils._model.run_record import READ_BACK, UNTIMED
 from ..module_utils._module.run_outcome import Result, RunOutcome
-
-NAMED = 20  # more groups than these are not named
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class LastWords:
 
         The summary of a commit names what it leaves out itself.
         """
-        return self.run.lines_of_groups(NAMED)
+        return self.run.lines_of_groups(MANY_NAMED)
 
     def took(self) -> list[str]:
         """How long each step has taken, of those that have run."""
@@ -79,6 +78,8 @@ class LastWords:
 
     def next(self) -> list[str]:
         """What to do now. It is the same for each role, as far as the phase is the same."""
+        if self.run.phase == "rollback" and not self.run.failed:
+            return self._after_rollback()
         return [f"Next: {self._next()}"]
 
     def command_back(self) -> list[str]:
@@ -88,6 +89,28 @@ class LastWords:
         given = {name: self.variables[f"_common_{name}"] for name in ("source", "destination", "directory")}
         names = f"{self._role}_groups as they are called on {given['source']}"
         return [f"the playbook streamshift.kafka.rollback with {self._given(**given)} and {names}"]
+
+    def _after_rollback(self) -> list[str]:
+        """What there is to say where nothing was rolled back, and what is next for the groups that have gone back."""
+        said, stay = [], any(self.run.committed.get(groups) for groups in ("kept_groups", "active_groups"))
+        if not any(result.get("changed") for result in self.run.results.values()):
+            elsewhere = "" if stay else f" If other files tell of the groups, set {self._role}_directory."
+            said = [f"Nothing was rolled back.{elsewhere}"]
+            if self.run.dry_run or stay:
+                return said
+        if self.run.dry_run:
+            return ["Next: run the same command without --check."]
+        others = ", for the other groups" if stay else ""
+        return [*said, f"Next{others}: {self._undone()}", *self.variables["_common_after_rollback"]]
+
+    def _undone(self) -> str:
+        if not self.run.at_source:
+            has_renamed = "removed" in self.variables["_common_commit_options"]
+            return f"start the consumers{' with the old names' * has_renamed}."
+        return (
+            f"see that the groups still have committed offsets on {self.variables['_common_source']} "
+            "(streamshift.kafka.list_groups), and start the consumers there, or run again the playbook that had moved them."
+        )
 
     def _next(self) -> str:
         if self.run.failed:  # of a play that ignores errors
@@ -100,24 +123,21 @@ class LastWords:
         if self.run.phase == "plan":
             return self._next_of_plan()
         if self.run.phase == "sync" and not self.variables["_common_source_lost"]:
-            waits = (
-                "go on with rounds until each group is ready. Then "
-                if self._result("readiness").get("not_ready")
-                else ""
-            )
+            not_ready = bool(self._result("readiness").get("not_ready"))
+            waits = "go on with rounds until each group is ready. Then " * not_ready
             again = f"run the same command with {self._given(phase='cut_over')}"
             return f"{waits}stop the consumers{self.run.at_source}, and {again}."
         return self._next_of_commit()
 
     def _next_of_plan(self) -> str:
-        fails_on_blocked = self.variables["_common_commit_options"]["on_blocked"] == "fail"
-        if fails_on_blocked and self.run.planned["counts"].get("blocked"):
-            return (
-                "remove the cause of what is blocked, and run the same command again. Or leave it out with "
-                f"-e {self._role}_on_blocked=skip_group or skip_partition."
-            )
         if self.refused:
             return "decide about what a commit would refuse, and run the same command again."
+        fails_on_blocked = self.variables["_common_commit_options"]["on_blocked"] == "fail"
+        counts = self.run.planned["counts"]
+        has_others = any(count for verdict, count in counts.items() if verdict not in ("blocked", "uncommitted"))
+        if counts.get("blocked") and (fails_on_blocked or not has_others):
+            others = f" Or leave it out with -e {self._role}_on_blocked=skip_group or skip_partition." * has_others
+            return f"remove the cause of what is blocked, and run the same command again.{others}"
         given = self._given(phase="apply", plan_digest=self.run.planned["digest"])
         again = self._given(phase="plan")
         return (

@@ -47,6 +47,7 @@ def words(
     verifies=True,
     moves=True,
     fails_on_blocked=True,
+    renames=False,
     **more,
 ):
     """Those of a run of group_migration. more: results by the step."""
@@ -58,7 +59,9 @@ def words(
         "_common_returns": returns,
         "_common_source_lost": source_lost,
         "_common_plan_options": {"group_map": []} if moves else {},
-        "_common_commit_options": {"on_blocked": "fail" if fails_on_blocked else "skip_group"},
+        "_common_commit_options": {"on_blocked": "fail" if fails_on_blocked else "skip_group"}
+        | ({"removed": "removed.json"} if renames else {}),
+        "_common_after_rollback": [],
         "group_migration_verify": "anchors" if verifies else "none",
     }
     results = {step.replace("_", " "): result for step, result in more.items()}
@@ -129,13 +132,17 @@ def test_a_value_with_a_blank_is_given_whole():
             "decide about what a commit would refuse, and run the same command again.",
         ),
         (
-            words("plan", plan={**PLANNED, "counts": {"blocked": 1}}),
+            words("plan", plan={**PLANNED, "counts": {"exact": 2, "blocked": 1}}),
             (
                 "remove the cause of what is blocked, and run the same command again. Or leave it out with -e "
                 "group_migration_on_blocked=skip_group or skip_partition."
             ),
         ),
-        (words("plan", plan={**PLANNED, "counts": {"blocked": 1}}, fails_on_blocked=False), APPLY),
+        (words("plan", plan={**PLANNED, "counts": {"exact": 2, "blocked": 1}}, fails_on_blocked=False), APPLY),
+        (
+            words("plan", plan={**PLANNED, "counts": {"blocked": 1, "uncommitted": 1}}, fails_on_blocked=False),
+            "remove the cause of what is blocked, and run the same command again.",
+        ),
         (words("plan", plan=PLANNED, dry_run=True), CHECKED),
         (words(plan=PLANNED, commit={**COMMITTED, "changed": True}, dry_run=True), CHECKED),
         # A dry run that finds nothing to do at a cluster asks for no other run.
@@ -172,6 +179,34 @@ def test_a_value_with_a_blank_is_given_whole():
 )
 def test_the_next_step_is_that_of_the_phase_and_of_what_was_done(said, expected):
     assert said.next() == [f"Next: {expected}"]
+
+
+GO_ON = (
+    "see that the groups still have committed offsets on onprem (streamshift.kafka.list_groups), and start the consumers "
+    "there, or run again the playbook that had moved them."
+)
+NOTHING = "Nothing was rolled back."
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ({"changed": True}, [f"Next: {GO_ON}"]),
+        ({"changed": True, "kept_groups": ["web"]}, [f"Next, for the other groups: {GO_ON}"]),
+        ({}, [f"{NOTHING} If other files tell of the groups, set group_migration_directory.", f"Next: {GO_ON}"]),
+        ({"active_groups": ["web"]}, [NOTHING]),
+    ],
+)
+def test_after_a_rollback_the_groups_that_went_back_go_on_where_they_were(result, said):
+    assert words("rollback", rollback=result).next() == said
+    dry = ["Next: run the same command without --check."] if result.get("changed") else said[:1]
+    assert words("rollback", rollback=result, dry_run=True).next() == dry
+
+
+@pytest.mark.parametrize(("renames", "which"), [(False, ""), (True, " with the old names")])
+def test_after_a_rollback_within_one_cluster_the_consumers_start_there(renames, which):
+    groups = words("rollback", destination="onprem", renames=renames, groups={"changed": True}, rollback={})
+    assert groups.next() == [f"Next: start the consumers{which}."]
 
 
 def test_what_was_done_is_said_in_the_order_of_the_steps():
