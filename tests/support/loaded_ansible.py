@@ -1,7 +1,8 @@
 """ansible-playbook without its start: each call is a fork of a process that has loaded Ansible, and runs the program's main().
 
 All forks share Ansible's folder of packed modules, so that each module is packed once and not once in each playbook. Both
-together are a third of the processor time of a playbook.
+together are a third of the processor time of a playbook. The forks take the inventory's interpreter for their own, so that
+the collection's modules are not packed at all, as where Ansible runs them on its own machine.
 
 As a program it reads a line of JSON for each call and answers with the exit code: see run_ansible_playbook().
 """
@@ -23,7 +24,7 @@ PROGRAMS = Path(sys.executable).parent
 _running: list[subprocess.Popen[str]] = []
 
 
-def run_ansible_playbook(words: t.Sequence[str], environment: t.Mapping[str, str]) -> tuple[int, str]:
+def run_ansible_playbook(words: t.Sequence[str], environment: t.Mapping[str, str], python: str) -> tuple[int, str]:
     """Its exit code, and what it has printed. ANSIBLE_* variables are those of the first call."""
     if not _running:
         _running.append(_start(environment))
@@ -31,7 +32,8 @@ def run_ansible_playbook(words: t.Sequence[str], environment: t.Mapping[str, str
     assert server.stdin and server.stdout
     with tempfile.NamedTemporaryFile("r", errors="replace") as output:
         try:
-            call = {"words": ["ansible-playbook", *words], "environment": dict(environment), "output": output.name}
+            call = {"words": ["ansible-playbook", *words], "environment": dict(environment)}
+            call |= {"output": output.name, "python": python}
             print(json.dumps(call), file=server.stdin, flush=True)
             code = int(server.stdout.readline())
         except BaseException:  # a time limit, too, must not leave a playbook that goes on
@@ -74,7 +76,7 @@ def _serve() -> None:
         print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
 
 
-def _play(words: list[str], environment: dict[str, str], output: str) -> t.NoReturn:
+def _play(words: list[str], environment: dict[str, str], output: str, python: str) -> t.NoReturn:
     """Run the program in this process, which ends with it."""
     import ansible.cli.playbook
 
@@ -87,7 +89,7 @@ def _play(words: list[str], environment: dict[str, str], output: str) -> t.NoRet
         sys.stdin = os.fdopen(0, closefd=False)  # else what the other side of the pipe has sent meanwhile
         os.environ.clear()
         os.environ.update(environment)
-        sys.argv = words
+        sys.argv, sys.executable = words, python
         ansible.cli.playbook.main(words)
     except SystemExit as ended:
         code = int(ended.code or 0)

@@ -30,9 +30,10 @@ CLIENT = """\
 #!{python} -IS
 import json, os, socket, sys
 
-if len(sys.argv) < 2 or "AnsiballZ_" not in sys.argv[1]:
+if sys.argv[1:] and "AnsiballZ_" not in sys.argv[1]:
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
-call = {{"words": sys.argv[1:], "environment": dict(os.environ), "directory": os.getcwd()}}
+piped = "" if sys.argv[1:] else sys.stdin.read()
+call = {{"words": sys.argv[1:], "piped": piped, "environment": dict(os.environ), "directory": os.getcwd()}}
 said = json.dumps(call).encode()
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
@@ -66,7 +67,7 @@ def loaded_python() -> str:
     return _running[0][2]
 
 
-def _serve(address: str) -> None:
+def _serve(address: str) -> str:
     """Until stdin ends, which it does with the process that has started this one. Returns in a module's process only."""
     del sys.path[0]  # this file's folder
     _load()
@@ -85,7 +86,7 @@ def _serve(address: str) -> None:
                 break
             connection.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _become_module(connection)
+    return _become_module(connection)
 
 
 def _load() -> None:
@@ -98,8 +99,8 @@ def _load() -> None:
     assert len(tasks) == 1, "a fork has but one of these threads"
 
 
-def _become_module(connection: socket.socket) -> None:
-    """Returns in the process that is to run the module; the one that is left waits for it, and tells how it ended."""
+def _become_module(connection: socket.socket) -> str:
+    """What Ansible pipes to Python, if anything, in the process that is to run it; the one that is left tells how it ended."""
     length, files, _flags, _address = socket.recv_fds(connection, 4, 3)
     with connection.makefile("rb") as sent:
         call = json.loads(sent.read(int.from_bytes(length, "big")))
@@ -120,7 +121,8 @@ def _become_module(connection: socket.socket) -> None:
     os.chdir(call["directory"])
     os.environ.clear()
     os.environ.update(call["environment"])
-    sys.argv = call["words"]
+    sys.argv = call["words"] or ["-"]
+    return str(call["piped"])
 
 
 def _wait(module: int, connection: socket.socket) -> t.NoReturn:
@@ -136,6 +138,9 @@ def _wait(module: int, connection: socket.socket) -> t.NoReturn:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
-    sys.path.insert(0, str(Path(sys.argv[0]).parent))
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    if piped := _serve(sys.argv[1]):
+        sys.path.insert(0, "")
+        exec(compile(piped, "<stdin>", "exec"), {"__name__": "__main__"})  # noqa: S102  as Python itself does
+    else:
+        sys.path.insert(0, str(Path(sys.argv[0]).parent))
+        runpy.run_path(sys.argv[0], run_name="__main__")

@@ -25,8 +25,8 @@ NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"], "request_timeout": 0.5}
 
 
 def loaded() -> tuple[str, str]:
-    """Words for ansible-playbook that have loaded_python() run the modules, which it does not with pipelining."""
-    return "-e", json.dumps({"ansible_python_interpreter": loaded_python(), "ansible_pipelining": False})
+    """Words for ansible-playbook that have loaded_python() run the modules."""
+    return "-e", json.dumps({"ansible_python_interpreter": loaded_python()})
 
 
 class Played(t.NamedTuple):
@@ -48,15 +48,17 @@ QUICK = {"idle_wait": 0, "write_report": False}
 class Controller:
     """A user's directory with an inventory of clusters; files of migrations land in it."""
 
-    LOCAL: t.ClassVar[dict[str, t.Any]] = {}  # variables of all hosts
-
     def __init__(self, directory: Path, **clusters: t.Any) -> None:
         self.directory = directory
         hosts = {
             name: {"kafka_cluster": cluster if isinstance(cluster, dict) else cluster.connection}
             for name, cluster in clusters.items()
         }
-        local = {"ansible_connection": "local", "ansible_python_interpreter": self._python(), **self.LOCAL}
+        local = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": self._python(),
+            "ansible_pipelining": True,
+        }
         inventory = {"kafka_clusters": {"vars": local, "hosts": hosts}}
         self.inventory = directory / "inventory.json"
         self._own_play = directory / "own-play.json"
@@ -147,7 +149,7 @@ class Controller:
         return loaded_python()
 
     def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
-        return run_ansible_playbook(words, environment)
+        return run_ansible_playbook(words, environment, self._python())
 
     def files(self) -> dict[str, bytes]:
         """Everything below the directory but the inventory, a play of the user's own, and what a history has."""
@@ -169,8 +171,6 @@ class Controller:
 
 class ProgramController(Controller):
     """One that starts the program itself, and modules by the plain interpreter, for who looks at their processes."""
-
-    LOCAL: t.ClassVar[dict[str, t.Any]] = {"ansible_pipelining": True}  # as in README's inventory
 
     def _python(self) -> str:
         return sys.executable
