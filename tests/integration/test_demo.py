@@ -1,6 +1,7 @@
 """The demo does what it promises, and leaves nothing."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from demo import run
 from demo.company import PARTITIONS
 from demo.played import Player
 from testbed.sandbox import names
+from tests.support.loaded_python import loaded_python
 from tests.support.playbooks import loaded
 from tests.support.processes import command_lines
 
@@ -19,6 +21,7 @@ def test_demo(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(run, "FOLDER", folder)
     monkeypatch.setattr(run, "PLAYER", Player(tmp_path / "output"))
     monkeypatch.setattr(run, "CLUSTERS", (*run.CLUSTERS, "-e", f"demo_folder={folder}", *loaded()))
+    monkeypatch.setattr(sys, "executable", loaded_python())  # the demo takes the ansible-playbook beside it
     monkeypatch.delenv("KEEP", raising=False)
     status = run.main()
     said = capfd.readouterr()

@@ -1,6 +1,8 @@
 """Four of the users' stories, played by molecule on real brokers; tests/integration has the others."""
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from tests.support.loaded_python import loaded_python
 
 ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(sys.executable).parent
 FOLDER = ROOT / ".cache/molecule"
 # Beside the scenarios is one that starts and stops the clusters which the others share.
 SCENARIOS = sorted(file.parent.name for file in ROOT.glob("extensions/molecule/*/molecule.yml"))
@@ -18,7 +21,9 @@ SCENARIOS = sorted(file.parent.name for file in ROOT.glob("extensions/molecule/*
 def test_every_scenario(run_tool):
     assert set(SCENARIOS) > {"default"}
     # Molecule's own choice is one directory for all checkouts of the same name.
-    molecule = {"MOLECULE_EPHEMERAL_DIRECTORY": str(FOLDER), "STORY_PYTHON": loaded_python()}
+    python = loaded_python()
+    molecule = {"MOLECULE_EPHEMERAL_DIRECTORY": str(FOLDER), "STORY_PYTHON": python}
+    molecule["PATH"] = f"{Path(python).parent}:{PROGRAMS}:{os.environ['PATH']}"
     try:
         said = run_tool("molecule", "test", "--all", **molecule)
     except BaseException as failed:

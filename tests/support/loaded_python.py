@@ -43,6 +43,17 @@ with socket.socket(socket.AF_UNIX) as server:
 sys.exit(ended[0] if ended else 1)
 """
 
+# The ansible-playbook beside it takes it for its own interpreter: it need not pack the collection's modules then, which takes a
+# second for each.
+PLAYBOOK = """\
+#!{python}
+import sys
+from ansible.cli.playbook import main
+
+sys.argv[0], sys.executable = {program!r}, {client!r}
+main()
+"""
+
 _running: list[tuple[subprocess.Popen[str], tempfile.TemporaryDirectory[str], str]] = []
 
 
@@ -52,7 +63,11 @@ def loaded_python() -> str:
         folder = tempfile.TemporaryDirectory(prefix="loaded-python-")
         client, address = Path(folder.name, "python"), str(Path(folder.name, "socket"))
         client.write_text(CLIENT.format(python=sys.executable, address=address))
-        client.chmod(0o700)
+        program = Path(sys.executable).with_name("ansible-playbook")
+        playbook = client.with_name(program.name)
+        playbook.write_text(PLAYBOOK.format(python=sys.executable, program=str(program), client=str(client)))
+        for file in (client, playbook):
+            file.chmod(0o700)
         server = subprocess.Popen(
             [sys.executable, __file__, address],
             env={**os.environ, "PYTHONPATH": str(ROOT / ".ansible/collections")},
