@@ -195,7 +195,7 @@ CLASSES: dict[str, _Make] = {
     "expired, again": _with(
         expiry=True,
         route="again",
-        alphabet=0,
+        alphabet=(0, 0, 3, 6),
         lag=(False, True),
         clock=("same", "steps", "bursts", "even"),
         stamps=("no", "whole"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import ContiguousToTheEnd
@@ -96,8 +97,8 @@ def _judge(truth: Truth, answer: Answer, needless: bool) -> t.Iterator[tuple[str
 def _ghosts(case: Case, offset: int) -> list[int]:
     """Unconsumed records that have expired, and stand before the offset, where counting back from what is left finds them.
 
-    So it is where all records are unlike, and the tool has copied them in their order, without a gap. It may have begun again,
-    and been interrupted, but never before the first record that is there.
+    So it is where all records of one time are unlike, and the tool has copied them in their order, without a gap. It may have
+    begun again, and been interrupted, but never before the first record that is there.
     """
     if case.options.on_expired != "count_back" or case.source_edges.compacted:
         return []
@@ -107,10 +108,17 @@ def _ghosts(case: Case, offset: int) -> list[int]:
     origins = list(last_copies)
     first = next((at for at, record in enumerate(records) if [record.offset] == origins[:1]), len(records))
     in_order = origins == [record.offset for record in records[first : first + len(origins)]]
-    if not in_order or len({record.text for record in records}) < len(records):
+    if not in_order or len({(record.text, record.time) for record in records}) < len(records):
         return []
-    expired = {record.offset for record in records if case.committed <= record.offset < case.source_edges.start}
-    return [origin for origin, last in last_copies.items() if origin in expired and last < offset]
+    texts = {record.offset: record.text for record in records}
+    following = collections.Counter(texts[origin] for origin, at in copies if at >= offset)
+    unconsumed = [origin for origin in sorted(origins, reverse=True) if origin >= case.committed]
+    skipped = []
+    for origin in unconsumed:  # the last ones are served first
+        following[texts[origin]] -= 1
+        if following[texts[origin]] < 0 and origin < case.source_edges.start:
+            skipped.append(origin)
+    return skipped
 
 
 def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[int, int]]) -> list[Finding]:

@@ -97,10 +97,16 @@ def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Ab
     copies = destination.records(offset, offset + near)
     records = source.records(begin, min(begin + near, arrived))
     lacking = missing(records, copies, matching.key)
-    if lacking and reader.fits and destination.end - offset > source.end - arrived:
+    if lacking and reader.fits and (destination.end - offset > source.end - arrived or _lags(reader)):
         # There is room for copies of them elsewhere, such as those of a tool that was started anew.
         lacking = missing(records, destination.records(offset, destination.end), matching.key)
     return _absent(lacking, arrived, exactly=False)
+
+
+def _lags(reader: Reader) -> bool:
+    """Has the destination none of the source's last records at its end?"""
+    copies = {record.bare for record in rows.tail(reader.destination)}
+    return copies.isdisjoint(record.bare for record in rows.tail(reader.source))
 
 
 def _at_the_start(reader: Reader) -> Absent | None:

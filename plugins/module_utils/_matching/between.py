@@ -91,10 +91,10 @@ def count_back(
     `begin` itself where none is lost. first: the first unconsumed record that is there; what is younger does not count. A tool
     that begins again, and may be interrupted, copies the same records once more. So their first copies tell which ones are
     the last, and the offset is the largest from which on each of them occurs. Times tell records apart only where `first` shows
-    that copies have kept theirs. whole: whether both logs may be read, so that no copy counts of what the source still has;
-    else no such copy is before `begin`, and earlier copies of what counts are looked for up to `reach` offsets back: by time,
-    or everywhere where times do not tell. Raises NotRead, and BudgetSpent where earlier copies are, or without `first` may be,
-    further back.
+    that copies have kept theirs. Elsewhere, a later copy may be that of an equal record, and the offset is that of the
+    earliest first copy. whole: whether both logs may be read, so that no copy counts of what the source still has; else no such
+    copy is before `begin`, and earlier copies of what counts are looked for up to `reach` offsets back: by time, or everywhere
+    where times do not tell. Raises NotRead, and BudgetSpent where earlier copies are, or without `first` may be, further back.
     """
     if lost <= 0:
         return Back(begin, 0, 0)
@@ -116,6 +116,8 @@ def count_back(
         measure.shrink(low - destination.start)
         records = destination.records(low, begin)
         copies = {key(record): record for record in records}  # in the order of the first copies, with the last ones
+        if latest is None:
+            copies |= {key(record): record for record in reversed(records)}  # with the first ones
         gone = [record for name, record in copies.items() if name not in left]
         # What is younger does not count, but may be unconsumed: it is not skipped.
         places = [at for at, record in enumerate(gone) if counts(record)]

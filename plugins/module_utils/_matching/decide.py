@@ -60,7 +60,9 @@ def _counted(reader: Reader, doubt: str = "") -> Decision:
         decision = whole.from_count(reader, whole.count_logs(reader))
     except BudgetSpent:
         decision = rows.budget_spent(reader.policy)
-    return decision.by(Way.COUNT, doubt)
+    decision = decision.by(Way.COUNT, doubt)
+    # That a record has arrived is not counted where all copies come twice, and equal records may have been lost.
+    return with_absent(reader, decision) if decision.reason is Reason.EXPIRED else decision
 
 
 def _near(reader: Reader) -> Decision:

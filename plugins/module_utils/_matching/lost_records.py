@@ -77,7 +77,10 @@ class LostRecords:
         begin = copies_from(self.reader) if self.first is None else self.begin
         if self.first_copied is not None:
             begin = min(begin, self.first_copied)
-        return count_back(self.reader, self.matching, begin, self.first, self.missing, reach, whole=self.counted)
+        lost = self.missing
+        if (self.counted or self.first_copied is not None) and not self.reader.source.facts.compacted:
+            lost = min(lost, self.expired)  # no copy counts of what the source still has
+        return count_back(self.reader, self.matching, begin, self.first, lost, reach, whole=self.counted)
 
     def back(self) -> tuple[int, str]:
         """The offset from which the destination has these records, as far as it has them, and how it was found."""
@@ -92,9 +95,7 @@ class LostRecords:
             )
             return offset, how
         if self.first is not None and offset < self.begin:
-            how = (
-                "no record of the destination is known to be one of them, and the group starts at the start of its log"
-            )
+            how = "no record of the destination is surely one of them, and the group starts at the start of its log"
         elif self.first is not None:
             how = "the destination has none of them, and the group starts at the first record that the source still has"
         elif self.has_copies:
@@ -138,9 +139,8 @@ class LostRecords:
         missing = min(self.expired, self.missing)
         if back.found >= missing:
             return 0 if self.begin >= self.position and back.records == back.found else None
-        # Markers may be among the missing ones, and consumed records among those counted back: with both, it is no bound.
-        is_bound = self.each_a_record or not back.records
-        return missing - back.records if back.records < missing and is_bound else None
+        # Markers may be among the missing ones, and consumed records among those that come twice: with both, it is no bound.
+        return missing - back.records if back.records == back.found else None
 
     def _ends_well(self) -> bool:
         """Where both logs were read whole: does each content from L on stand there as often as the source still has it?
@@ -160,9 +160,8 @@ def lost_bound(lost: int | None, expired: int, each_a_record: bool) -> Bound:
     """What a number of lost records is to the true one. expired: how many offsets the source has lost."""
     if not lost:
         return Bound.EXACTLY
-    if not each_a_record:
-        return Bound.AT_MOST
-    return Bound.AT_LEAST if lost < expired else Bound.EXACTLY
+    # Where the destination has some, markers among the expired offsets may be what it lacks.
+    return Bound.EXACTLY if each_a_record and lost == expired else Bound.AT_MOST
 
 
 def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "lost on both clusters") -> Decision:
@@ -243,4 +242,11 @@ def lost_before_any(reader: Reader) -> int | None:
     begin = destination.first_at(first.timestamp)
     near = [] if begin is None else destination.records(begin, begin + _HEAD)
     at = next((copy.offset for copy in near if (copy.timestamp, copy.bare) == (first.timestamp, first.bare)), None)
-    return None if at is None else max(0, source.start - (at - destination.start))
+    if at is None:
+        return None
+    before = at - destination.start
+    if any(later.offset - earlier.offset > 1 for side in (copies, near) for earlier, later in itertools.pairwise(side)):
+        if before > _FEW:
+            return None
+        before = len(destination.records(destination.start, at))
+    return max(0, source.start - before)

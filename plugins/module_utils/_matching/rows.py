@@ -99,6 +99,8 @@ def by_the_cut(reader: Reader, context: Context, known: Known, cut: Cut) -> Deci
             _doubt_unknown_records(reader, context)
         position = position_of_end(reader, _first_after(context)) if first is None else known.unconsumed_at(first)
         ends_well = _is_certain(reader, context, known, cut)
+        if not ends_well and reader.fits:
+            raise Doubt("records have expired, and consumed ones may follow the first unconsumed one")
         return decide_expired(reader, first, position, known.matching, ends_well)
     if not context.before and cut.unconsumed is None:
         _doubt_unknown_records(reader, context)

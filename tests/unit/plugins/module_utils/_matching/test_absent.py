@@ -139,6 +139,7 @@ AGAIN = {
     "all of it": (0, ALL, log(f"{run(100, 600)} {run(0, 600)}", start=100), None),
     "what is left": (0, ALL, log(f"{run(100, 600)} {run(100, 600)}", start=100), 100),
     "what is left, expired": (5, log(run(10, 600), start=10), log(f"{run(30, 600)} {run(30, 600)}", start=30), 20),
+    "all of it, and it lags": (0, ALL, log(f"{run(5, 300)} {run(0, 500)}"), None),
     "nothing, of records that are there twice": (0, log(pairs(0, 300)), log(pairs(60, 300), start=120), 120),
     "all, of records that are there twice": (
         0,

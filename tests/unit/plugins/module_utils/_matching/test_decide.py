@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Policy,
     Question,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict, Way
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import EPOCH, log, run
@@ -298,10 +299,36 @@ class TestExpired:
     def test_the_whole_destination_is_read_where_the_source_has_nothing_to_compare_with(self) -> None:
         """In its last records, a second pass that was interrupted looks like a first one."""
         empty, copied = log("", start=1000), log(run(0, 1000, run(0, 600)))
-        assert said(decided(500, empty, copied)) == (SAFE, 600, Reason.EXPIRED, 1000)
+        assert said(decided(500, empty, copied)) == (SAFE, 500, Reason.EXPIRED, 1100)
         assert said(decided(500, empty, copied, search_limit=600)) == (BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, None)
         assert decided(500, empty, copied, on_expired="start", search_limit=600).offset == 0
         assert decided(500, log("", start=600), log(run(0, 600)), on_expired="start", search_limit=599).offset == 0
+
+    @pytest.mark.parametrize(
+        ("committed", "left", "copied", "stamped", "offset"),
+        [
+            # Nothing but its first copy is left of an expired record that equals an older one.
+            pytest.param(3, "e", "a b c d a c d e", True, 2, id="stamped"),
+            pytest.param(2, "", "d@0 a@1 d@2 b@3 a@1", False, 1, id="nothing is left to tell times by"),
+            # The copies of what the source still has do not count, nor are they missing.
+            pytest.param(1, "c d", "a b c d c", False, 1, id="again after what was lost"),
+        ],
+    )
+    def test_equal_records_and_a_pass_that_was_interrupted(
+        self, committed: int, left: str, copied: str, stamped: bool, offset: int
+    ) -> None:
+        start = 5 if left == "e" else 4 if not left else 2
+        decision = decided(committed, log(left, start=start), log(copied, stamped=stamped))
+        assert said(decision)[:2] == (SAFE, offset)
+
+    def test_both_logs_are_counted_where_consumed_records_may_follow(self) -> None:
+        copied = log(f"{run(0, 600)} {run(300, 600)}")
+        decision = decided(380, log(run(400, 600), start=400), copied)
+        assert (*said(decision), decision.way) == (SAFE, 680, Reason.EXPIRED, 20, Way.COUNT)
+
+    def test_markers_of_the_destination_are_no_records_that_it_has(self) -> None:
+        decision = decided(0, log("c@4", start=4), log("d@0 b@1 a@2 - c@4"))
+        assert (decision.lost, decision.lost_bound) == (1, Bound.AT_MOST)
 
     @pytest.mark.parametrize("lost", [1, 10, 100])
     def test_second_copies_that_lead_from_one_to_the_next_do_not_lead_on_for_ever(self, lost: int) -> None:
@@ -344,7 +371,7 @@ class TestExpired:
     def test_nothing_is_said_to_be_lost_that_is_younger_than_what_is_left(self) -> None:
         decision = decided(2, log("d@0 e@4", start=3), log("a@1 b@2 c@3 d@0 e@4"))
         assert (decision.offset, decision.repeats, decision.lost) == (0, 3, None)
-        assert "no record of the destination is known to be one of them" in decision.detail
+        assert "no record of the destination is surely one of them" in decision.detail
 
     def test_what_is_too_old_to_tell_where_it_was_copied_first_is_said(self) -> None:
         late = run(0, 2000).replace("r1950 ", "r1950@0 ")
