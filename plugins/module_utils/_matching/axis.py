@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
+import functools
+import typing as t
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,3 +33,41 @@ class Axis:
         """The number of the partition and the offset."""
         number, distance = divmod(place, self.step)
         return number, self.starts[number] + distance
+
+
+@dataclasses.dataclass(frozen=True)
+class Sides:
+    """The partitions that are counted together: ranges of numbers on the axes of both clusters."""
+
+    source: Axis
+    sources: range
+    destination: Axis
+    destinations: range
+
+    @property
+    def are_single(self) -> bool:
+        """Is there one partition on each side?"""
+        return len(self.sources) == len(self.destinations) == 1
+
+    @functools.cached_property
+    def begins(self) -> list[int]:
+        """Where the source partitions begin."""
+        return [number * self.source.step for number in self.sources]
+
+    @functools.cached_property
+    def destination_begins(self) -> list[int]:
+        """Where the destination partitions begin."""
+        return [number * self.destination.step for number in self.destinations]
+
+    def source_at(self, place: int) -> int:
+        """The position of a place's source partition."""
+        return bisect.bisect_right(self.begins, place) - 1
+
+    def destination_at(self, place: int) -> int:
+        """The position of a place's destination partition."""
+        return bisect.bisect_right(self.destination_begins, place) - 1
+
+    def before(self, places: t.Sequence[int], commits: t.Sequence[int]) -> list[int]:
+        """For each source partition, how many of these ascending places are before the commit."""
+        find = bisect.bisect_left
+        return [find(places, commit) - find(places, begin) for commit, begin in zip(commits, self.begins, strict=True)]

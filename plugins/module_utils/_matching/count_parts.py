@@ -5,9 +5,17 @@
 
 from __future__ import annotations
 
+import bisect
 import typing as t
 
-from .singles import CopyAndRecord
+from .axis import Sides
+
+Commits = t.Sequence[int]  # for each source partition the place of the first unconsumed offset
+CopyAndRecord = tuple[int, int]  # a copy and a source record that it may stand for, as places
+Ascending = t.Sequence[int]  # ascending, unless something else is said; also a column of numpy
+
+# Whether a record has arrived at the destination: no; yes, as counts say; yes, and its copy is not that of an equal record.
+NOT_ARRIVED, ARRIVED, SURELY_ARRIVED = range(3)
 
 _Values = t.Sequence[t.Any]
 
@@ -66,6 +74,23 @@ class Reach(t.NamedTuple):
     lacking: list[int]
 
     @classmethod
+    def of_records(
+        cls, sides: Sides, commits: Commits, lacking: list[int], columns: t.Iterable[tuple[Ascending, int]]
+    ) -> Reach:
+        """What records say, without their copies: columns, each with whether its records have arrived."""
+        count, copies = len(commits), len(sides.destinations)
+        reach = cls([None] * copies, [None] * copies, [None] * count, [None] * count, [NOT_ARRIVED] * count, lacking)
+        for at, (begin, commit) in enumerate(zip(sides.begins, commits, strict=True)):
+            for places, arrived in columns:
+                following = bisect.bisect_left(places, commit)
+                if following and places[following - 1] >= begin:
+                    reach.lasts[at] = highest((reach.lasts[at], (int(places[following - 1]), arrived)))
+                if following < len(places) and places[following] < begin + sides.source.step:
+                    reach.nexts[at] = lowest((reach.nexts[at], int(places[following])))
+                    reach.surely[at] = max(reach.surely[at], arrived)
+        return reach
+
+    @classmethod
     def of_all(cls, parts: t.Iterable[_Values]) -> Reach:
         """The same of all contents."""
         return cls(*_folded(parts, (lowest, lowest, highest, lowest, max, sum)))
@@ -77,6 +102,20 @@ class Reach(t.NamedTuple):
         """
         both = enumerate(zip(self.lasts, self.surely, strict=True))
         return [at for at, (last, surely) in both if last is not None and max(last[1], surely) < enough]
+
+
+class Placing(t.NamedTuple):
+    """Offsets of a group that are tried, as places; none is after the first copy that has to follow.
+
+    arrived: see Facts. stable: the last stable offsets of the source, where what they hide counts as if it were aborted.
+    lost_until: see GroupPosition.
+    """
+
+    commits: Commits
+    offsets: t.Sequence[int]
+    arrived: int
+    stable: Commits | None = None
+    lost_until: int | None = None
 
 
 class Placed(t.NamedTuple):
@@ -101,9 +140,26 @@ class Placed(t.NamedTuple):
     first_absent: list[int | None]
 
     @classmethod
+    def nothing(cls, count: int) -> Placed:
+        """What no contents say of so many destination partitions."""
+        return cls(
+            [None] * count, [0] * count, [0] * count, [False] * count, [False] * count, [0], [0], [0], [0], [None]
+        )
+
+    @classmethod
     def of_all(cls, parts: t.Iterable[_Values]) -> Placed:
         """The same of all contents."""
         return cls(*_folded(parts, (highest, sum, sum, max, max, sum, sum, sum, sum, lowest)))
+
+
+class Counted(t.Protocol):
+    """Contents of one kind, ready to be counted."""
+
+    def reach(self, commits: Commits) -> Reach:
+        """How far the offset of a group may go that has consumed what is before these places."""
+
+    def placed(self, placing: Placing) -> Placed:
+        """What is before and after these offsets."""
 
 
 def _folded(parts: t.Iterable[_Values], how: t.Sequence[t.Callable[[_Values], t.Any]]) -> _Values:

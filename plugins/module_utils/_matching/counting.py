@@ -20,9 +20,9 @@ import collections
 import typing as t
 
 from .._model.records import Record
-from .axis import Axis
+from .axis import Axis, Sides
 from .contents import Alike, Named, alike_contents, copies_of_aborted, put_together
-from .counted_contents import CountedContents, Once, Sides
+from .counted_contents import CountedContents, Once
 from .group_count import CountedPair, GroupCount, GroupPosition, count_group
 from .lost import Sighting, copies_of_lost
 from .tallies import Name

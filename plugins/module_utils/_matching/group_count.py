@@ -11,9 +11,9 @@ from .._model.grouping import values_by_key
 from .._model.match_on import Matching
 from .._model.progress import counted
 from .._model.verdicts import Absent
-from .count_parts import Facts, Placed, Reach
-from .counted_contents import CountedContents, Sides
-from .singles import ARRIVED, SURELY_ARRIVED, Commits
+from .axis import Sides
+from .count_parts import ARRIVED, SURELY_ARRIVED, Facts, Placed, Placing, Reach
+from .counted_contents import CountedContents
 
 
 class Answer(t.NamedTuple):
@@ -178,9 +178,9 @@ def count_group(pair: CountedPair, contents: CountedContents, position: GroupPos
     group = _Group(0, position, pair)
     group.reach = contents.reach(group.commits)
     group.limit(contents.facts)
-    group.take(contents.placed(*group.question))
+    group.take(contents.placed(group.placing))
     if any(group.placed.loose):
-        group.take(contents.placed(*group.question))
+        group.take(contents.placed(group.placing))
     return group.counted(contents.facts)
 
 
@@ -203,21 +203,21 @@ def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: 
 def _place(groups: t.Sequence[_Group], run: AskAll) -> None:
     """Let the groups know what is before and after their offsets."""
     asked = values_by_key((group.pair_number, group) for group in groups)
-    offsets = {pair: [(group.number, group.question) for group in several] for pair, several in asked.items()}
+    offsets = {pair: [(group.number, group.placing) for group in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
-        for number, question in offsets.get(pair, ()):
-            yield number, contents.placed(*question)
+        for number, placing in offsets.get(pair, ()):
+            yield number, contents.placed(placing)
 
     said = values_by_key(run(ask) if groups else ())
     for group in groups:
-        group.take(Placed.of_all(said.get(group.number) or [group.pair.nothing.placed(*group.question)]))
+        group.take(Placed.of_all(said.get(group.number) or [group.pair.nothing.placed(group.placing)]))
 
 
 class _Group:
     """One group while it is counted. Offsets are places, but for those in the result.
 
-    limit() sets the offsets as far as `reach` lets them go. `question` asks what is before and after them, and take() moves
+    limit() sets the offsets as far as `reach` lets them go. `placing` asks what is before and after them, and take() moves
     them down to the last consumed copies. counted() is the result.
     """
 
@@ -246,9 +246,9 @@ class _Group:
             self.stable = self._places(self.pair.stable)
 
     @property
-    def question(self) -> tuple[Commits, list[int], int, Commits | None, int | None]:
+    def placing(self) -> Placing:
         """What CountedContents.placed() is asked."""
-        return self.commits, self.offsets, self.arrived, self.stable, self.lost_until
+        return Placing(self.commits, self.offsets, self.arrived, self.stable, self.lost_until)
 
     def take(self, placed: Placed) -> None:
         """Move each offset to right after the last consumed copy before it, or to the start of the log where none is."""

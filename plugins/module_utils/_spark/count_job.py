@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import typing as t
 
-from .._matching.counted_contents import Sides
+from .._matching.axis import Sides
 from .._matching.group_count import Ask, CountedPair, GroupCount, GroupPosition, Row, count_groups
 from . import worker_lost
 from .on_workers import values_of

@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 import typing as t
 
+from .._matching.axis import Sides
 from .._matching.content import Content
 from .._matching.contents import Alike, Named, alike_contents, put_together
-from .._matching.counted_contents import CountedContents, Sides
+from .._matching.counted_contents import CountedContents
 from .._matching.group_count import CountedPair
 from .._matching.singles import Singles
 from .._model.records import NO_TIMESTAMP
@@ -97,10 +98,11 @@ def counted_contents(
             records.places[np.append(source_rows, timed[0])],
             records.places[np.append(copy_rows, timed[1])],
             np.append(sure, np.ones(len(timed[0]), bool)),
+            records.places[np.append(pair_rows.lonely[0], lacking)],
             pair.sides,
+            pair.recurs,
         )
         alike, ages = _several(records, groups, pair_rows.several[left], stamped, without_headers)
-        without = records.places[np.append(pair_rows.lonely[0], lacking)].tolist()
         only = pair_rows.lonely[1]
         times = np.where(records.stamped[only] | (not layout.timestamps), NO_TIMESTAMP, records.times[only])
         same_headers = not without_headers or not headers_differ(records, source_rows, copy_rows)
@@ -110,7 +112,6 @@ def counted_contents(
                 pair.sides,
                 [
                     *alike.contents,
-                    Content([(place, 0) for place in sorted(without)], []),
                     Content([], list(zip(records.places[only].tolist(), times.tolist(), strict=True))),
                 ],
                 singles,
@@ -122,7 +123,9 @@ def counted_contents(
         )
 
 
-def singles_of_columns(records: Column, only_copies: Column, are_sure: Flags, sides: Sides) -> Singles:
+def singles_of_columns(
+    records: Column, only_copies: Column, are_sure: Flags, uncopied: Column, sides: Sides, recurs: bool
+) -> Singles:
     """As singles_of() makes them of pairs: records, their only copies, and which of these are surely theirs; in no order."""
     import numpy as np
 
@@ -138,7 +141,10 @@ def singles_of_columns(records: Column, only_copies: Column, are_sure: Flags, si
     by_copy = np.argsort(copies)
     edges = np.searchsorted(numbers[by_copy], np.arange(len(sides.destinations) + 1)).tolist()
     parts = [by_copy[begin:end] for begin, end in itertools.pairwise(edges)]
-    return Singles(cells, [(copies[part], sources[part]) for part in parts], sources[sure], sources[~sure])
+    by_copy_columns = [(copies[part], sources[part]) for part in parts]
+    return Singles(
+        sides, cells, by_copy_columns, sources[sure], sources[~sure], t.cast("t.Any", np.sort(uncopied)), recurs
+    )
 
 
 def _by_time(

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.axis import Axis
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counted_contents import Sides
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.axis import Axis, Sides
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs, LogSet
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import GroupCount, Lag
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.singles import singles_of
@@ -235,10 +234,11 @@ def test_columns_of_numpy_are_those_of_python(sources: list[int], copies: list[i
         (*(axis.place(place // 16, place % 16) for place in pair[:2]), pair[2])
         for pair in zip(sources, copies, by_time, strict=False)
     ]
-    plain = singles_of(list(pairs), lambda source, copy: (source // axis.step, copy // axis.step), 2)
+    sides = Sides(axis, range(2), axis, range(2))
+    plain = singles_of(sides, list(pairs), [], recurs=False)
     columns = [np.array(column) for column in zip(*pairs, strict=True)]
     if pairs:
-        told = singles_of_columns(*columns, Sides(axis, range(2), axis, range(2)))
+        told = singles_of_columns(*columns, np.array([]), sides, recurs=False)
         assert {at: tuple(map(list, its)) for at, its in told.cells.items()} == plain.cells
         assert [tuple(map(list, its)) for its in told.copies] == plain.copies
         assert (list(told.timed), list(told.untimed)) == (plain.timed, plain.untimed)
