@@ -13,6 +13,7 @@ import typing as t
 
 from .file_rows import Seconds
 from .group_state import GroupReading, open_text
+from .option_names import option_name, ways
 from .progress import first_of
 from .records import TopicPartition
 
@@ -41,6 +42,21 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
         f"has commits that move ({moves_text(moved)}): a consumer that uses assign(), or a tool that syncs groups, such as "
         "MirrorMaker 2, writes them"
     )
+
+
+def idle_remedy(reading: GroupReading) -> str:
+    """What the user does about an idle_problem(). reading: that which shows it, the second one where commits move."""
+    if reading.open:
+        forgotten = "abort it with kafka-transactions if its coordinator has forgotten it"
+        return f"wait for its application or its transaction.timeout.ms, or {forgotten}"
+    if reading.exists and not reading.keeps_offsets:
+        return ways(
+            ("group_map", f"give the group that is to be set another name by {option_name('group_map')}"),
+            ("", "delete the one that is there"),
+        )
+    if reading.has_members:
+        return "stop what uses it and wait for the session timeout"
+    return "stop that consumer or tool"
 
 
 def members_problem(reading: GroupReading) -> str | None:

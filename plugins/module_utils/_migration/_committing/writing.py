@@ -17,7 +17,7 @@ from ..._model.errors import BrokerError, GroupBusy, NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
 from ..._model.grouping import nested, values_by_key
-from ..._model.idle import idle_problem
+from ..._model.idle import idle_problem, idle_remedy
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.policies import OnActiveGroup
@@ -87,7 +87,7 @@ def busy_groups(
         problems |= idle_problems([name for name in still if name not in joined], first, second)
         readings = {**first, **second}
     problems = quiet.with_clients(destination, problems, readings)
-    _refuse_in_use(problems, destination, on_active_group)
+    _refuse_in_use(problems, readings, destination, on_active_group)
     return problems
 
 
@@ -100,7 +100,7 @@ def check_members(
     """Raise GroupBusy where one of these groups has members, unless on_active_group leaves such groups out."""
     if on_active_group == OnActiveGroup.FAIL:
         problems = quiet.with_clients(destination, idle_problems(names, readings, readings), readings)
-        _refuse_in_use(problems, destination, on_active_group)
+        _refuse_in_use(problems, readings, destination, on_active_group)
 
 
 @contextlib.contextmanager
@@ -128,18 +128,28 @@ def idle_problems(
     return {name: problem for name in sorted(names) if (problem := idle_problem(first[name], second[name]))}
 
 
-def _refuse_in_use(problems: t.Mapping[str, str], destination: Connection, on_active_group: OnActiveGroup) -> None:
+def _refuse_in_use(
+    problems: t.Mapping[str, str],
+    readings: t.Mapping[str, GroupReading],
+    destination: Connection,
+    on_active_group: OnActiveGroup,
+) -> None:
     if problems and on_active_group == OnActiveGroup.FAIL:
         name, problem = next(iter(sorted(problems.items())))
         raise GroupBusy(
             problem
-            + (f" ({len(problems):,} groups are in use: {names_text(sorted(problems))})" if len(problems) > 1 else ""),
+            + (
+                f" ({len(problems):,} groups cannot be set: {names_text(sorted(problems))})"
+                if len(problems) > 1
+                else ""
+            ),
             cluster=str(destination),
             group=name,
             remedy=ways(
-                ("", "stop what uses it and wait for the session timeout"),
-                ("on_active_group", f"leave it out by {option_name('on_active_group')}: skip_group"),
+                ("", idle_remedy(readings[name])),
+                ("on_active_group", f"leave the group out by {option_name('on_active_group')}: skip_group"),
             ),
+            kind=None if readings[name].keeps_offsets else FailureKind.INVALID_OPTION,
         )
 
 

@@ -7,7 +7,12 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import NOT_LOOKED, EarlierLook, idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import (
+    NOT_LOOKED,
+    EarlierLook,
+    idle_problem,
+    idle_remedy,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 PARTITION = TopicPartition("orders", 0)
@@ -54,6 +59,20 @@ def test_what_is_not_surely_idle_is_not_idle(changes, told, when):
     problem = idle_problem(other, IDLE) if when == "before" else idle_problem(IDLE, other)
     assert problem is not None
     assert told in problem
+
+
+@pytest.mark.parametrize(
+    ("changes", "way"),
+    [
+        ({}, "stop that consumer or tool"),
+        ({"state": "Stable"}, "stop what uses it and wait for the session timeout"),
+        ({"state": "Stable", "open": {PARTITION: ""}}, "wait for its application or its transaction.timeout.ms"),
+        ({"type": "share"}, "give the group that is to be set another name by group_map"),
+        ({"protocol_type": "connect", "state": "Stable"}, "give the group that is to be set another name by group_map"),
+    ],
+)
+def test_each_problem_has_its_own_way_out(changes, way):
+    assert idle_remedy(dataclasses.replace(IDLE, **changes)).startswith(way)
 
 
 @pytest.mark.parametrize(

@@ -706,7 +706,9 @@ def test_a_group_whose_commits_move_is_refused_before_anything_is_written(cluste
         cluster.groups["billing"][P0] = CommittedOffset(cluster.groups["billing"][P0].offset + 1)
 
     cluster.after_reading = consume
-    with pytest.raises(GroupBusy, match=r"commits that move \(orders-0 from 90 to 91\).*MirrorMaker 2"):
+    with pytest.raises(
+        GroupBusy, match=r"\(orders-0 from 90 to 91\).*MirrorMaker 2, .*\. Stop that consumer or tool, or"
+    ):
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
     assert cluster.done == []
 
@@ -916,6 +918,14 @@ def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swappe
     restore = dataclasses.replace(back, source_id=back.destination_id)
     with pytest.raises(Refused, match=r"move back to 50; partition 1: .* move back to 3\. Set on_rewind"):
         commit(restore, None, CLOUD, NOW, cluster.save)
+
+
+def test_a_group_that_can_hold_no_offsets_needs_another_name_and_is_not_in_use(cluster):
+    cluster.protocols["billing"] = "connect"
+    told = "billing: is the group of Kafka Connect's workers.* another name by group_map, or delete the one that is there, or"
+    with pytest.raises(GroupBusy, match=told) as refused:
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert (refused.value.kind, cluster.done) == ("invalid_option", [])
 
 
 def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(cluster):
