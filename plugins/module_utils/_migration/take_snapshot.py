@@ -15,11 +15,11 @@ from .._model.cluster_identity import Traits
 from .._model.connection import Connection
 from .._model.errors import GroupBusy
 from .._model.group_state import GroupReading, open_text, partitions_of
-from .._model.grouping import nested
+from .._model.grouping import nested, values_by_key
 from .._model.idle import Move
 from .._model.known_names import GROUPS, known
 from .._model.notes import Note, NoteKind, excluded
-from .._model.option_names import option_name, ways
+from .._model.option_names import moves_groups, option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
 from .._model.progress import Say, first_names, silent
 from .._model.records import TopicPartition, every_partition
@@ -37,7 +37,7 @@ class TakenSnapshot(t.NamedTuple):
     """A snapshot and what the user should know of it; each list is sorted.
 
     left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
-    not_consumer_groups: selected, but share or Connect groups, which have no offsets to move.
+    not_consumer_groups: selected, but share or Connect groups, and why each has no offsets to move, as a clause about it.
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
     skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
     groups with open transactions that commit offsets, in words. streams: those of the snapshot that are Kafka Streams
@@ -47,7 +47,7 @@ class TakenSnapshot(t.NamedTuple):
     snapshot: Snapshot
     left_out_groups: tuple[str, ...] = ()
     left_out_topics: tuple[str, ...] = ()
-    not_consumer_groups: tuple[str, ...] = ()
+    not_consumer_groups: t.Mapping[str, str] = types.MappingProxyType({})
     active: t.Mapping[str, str] = types.MappingProxyType({})
     moving: t.Mapping[str, list[Move]] = types.MappingProxyType({})
     skipped: tuple[str, ...] = ()
@@ -94,11 +94,17 @@ class TakenSnapshot(t.NamedTuple):
     def _group_notes(self) -> t.Iterator[Note]:
         """Of groups that have nothing to move, and of those whose applications keep more than committed offsets."""
         holding = {group for group, _partition, _rest in (*self.snapshot.entries, *self.snapshot.open)}
-        without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
+        nothing = "has no committed offsets on the selected topics"
+        whys = {**dict.fromkeys((group.name for group in self.snapshot.groups), nothing), **self.not_consumer_groups}
+        without = values_by_key((why, name) for name, why in sorted(whys.items()) if name not in holding)
         if without:
-            names = first_names(sorted(without), more="more groups")
-            text = f"Nothing of these groups is in the snapshot: {names}. What is left out says why."
-            yield Note(NoteKind.WITHOUT_OFFSETS, text)
+            clauses = "; ".join(
+                f"{first_names(names, more='more groups')}{': each' if names[1:] else ''} {why}"
+                for why, names in without.items()
+            )
+            yield Note(NoteKind.WITHOUT_OFFSETS, f"Nothing of these groups is in the snapshot: {clauses}.")
+        if not moves_groups():
+            return
         if self.streams:
             text = (
                 f"Kafka Streams applications: {names_text(self.streams)}. Only their committed offsets are moved, not their "
@@ -204,7 +210,7 @@ def take(
         dataclasses.replace(snapshot, left_out=tuple(lines), left_out_names=tuple(sorted(names - snapshot.names()))),
         selected.left_out,
         all_topics(topics).left_out,
-        tuple(without_offsets),
+        without_offsets,
         seen.active,
         seen.moving,
         skipped,
@@ -310,12 +316,13 @@ def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> Gr
             f"committed offsets of groups without members still change: {quiet.moving_text(seen.moving)}; consumers "
             "that use assign() do that"
         )
+    then = " and wait for the session timeout" if seen.active else ", or the tool that commits for them"
     return GroupBusy(
         "; ".join(clauses) + (f"; {option_name('stop_timeout')} of {stop_timeout:g} s is over" if stop_timeout else ""),
         cluster=str(connection),
         why="the snapshot would lack what they consume from now on, so that it would be consumed again",
         remedy=ways(
-            ("", "stop their consumers and wait for the session timeout"),
+            ("", f"stop their consumers{then}"),
             ("on_active_group", f"leave them out by {option_name('on_active_group')}: skip_group"),
         ),
     )

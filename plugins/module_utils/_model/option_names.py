@@ -78,6 +78,11 @@ def is_in_one_cluster() -> bool:
     return "cluster" in _variables and "source" not in _variables
 
 
+def moves_groups() -> bool:
+    """Is the message shown where committed offsets are set, too? Of a task of the user's own, nobody knows that it is not."""
+    return not _variables or "on_rewind" in _variables
+
+
 def at_destination() -> str:
     """Where a group is set, to follow a verb: nothing inside one cluster."""
     return "" if is_in_one_cluster() else " at the destination"

@@ -17,7 +17,7 @@ def take(run_module, monkeypatch, tmp_path):
     def run(active=(), check=False, diff=False, **options):
         def use_case(connection, selection, on_active_group, **more):
             run.asked = connection, selection, on_active_group, more
-            return TakenSnapshot(SNAPSHOT, ("old",), (), (), dict(active), {}, ())
+            return TakenSnapshot(SNAPSHOT, ("old",), (), {}, dict(active), {}, ())
 
         monkeypatch.setattr(kafka_group_offsets.use_case, "take", use_case)
         options = {"cluster": SOURCE, "groups": ["billing"], "snapshot": str(tmp_path / "s.json"), **options}
@@ -141,7 +141,7 @@ def test_a_backup_without_group_names_has_the_offsets_of_the_group_that_is_selec
     monkeypatch.setattr(
         kafka_group_offsets.backups,
         "from_backup",
-        lambda backup, *_given: TakenSnapshot(backup, (), (), (), {}, {}, ()),
+        lambda backup, *_given: TakenSnapshot(backup),
     )
     made = take(backup=str(tmp_path / "billing.csv"))
     assert made["groups"] == [{"name": "billing", "type": "unknown", "partitions": 1}]

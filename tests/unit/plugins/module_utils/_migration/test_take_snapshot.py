@@ -6,14 +6,21 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups, take_snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    GroupBusy,
+    InvalidInput,
+    NotFound,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupListing,
     GroupReading,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -246,6 +253,24 @@ def test_a_named_group_that_ends_with_nothing_has_a_line(monkeypatch):
     own = cluster.take(Selection(groups=("monitor", "billing"), exclude_topic_patterns=("heart.*",)))
     assert own.snapshot.left_out == (f"monitor heartbeats-0 to 2 {LIKE_MIRROR_MAKER}; name the topic to take it",)
     assert kinds(own) == ["excluded", "without_offsets"]
+    assert own.notes()[1].text.endswith("in the snapshot: monitor has no committed offsets on the selected topics.")
+
+
+def test_the_note_on_groups_without_offsets_says_why_each_has_none(monkeypatch):
+    taken = Cluster(monkeypatch).take(Selection(groups=("billing",)))
+    why = "is a share group, which has no single position in a partition"
+    (note,) = taken._replace(not_consumer_groups={"a": why, "b": why, "c": "is of the unknown type x"}).notes()
+    told = f"Nothing of these groups is in the snapshot: a, b: each {why}; c is of the unknown type x."
+    assert (note.kind, note.text) == ("without_offsets", told)
+
+
+def test_a_backup_gives_no_advice_for_a_move(monkeypatch):
+    taken = Cluster(monkeypatch).take(Selection(groups=("connect-jdbc",)))._replace(streams=("wc",))
+    assert kinds(taken) == ["streams_group", "sink_group"]
+    monkeypatch.setattr(option_names, "_variables", {"groups": "back_up_offsets_groups"})
+    assert kinds(taken) == []
+    monkeypatch.setattr(option_names, "_variables", {"on_rewind": "group_reset_on_rewind"})
+    assert kinds(taken) == ["streams_group", "sink_group"]
 
 
 @pytest.mark.parametrize(
@@ -291,6 +316,19 @@ def test_topics_that_cannot_be_listed_fail_no_snapshot(monkeypatch):
 def test_a_group_of_a_sink_is_told_what_a_sink_does_with_positions_of_its_own(monkeypatch, name):
     (note,) = Cluster(monkeypatch).take(Selection(groups=("billing", name))).notes()
     assert note.kind == "sink_group" and name in note.text and "billing" not in note.text
+
+
+@pytest.mark.parametrize(
+    ("active", "told"),
+    [
+        ({}, ". Stop their consumers, or the tool that commits for them, or "),
+        ({"b": "Stable"}, ". Stop .* session timeout, or "),
+    ],
+)
+def test_only_members_have_a_session_to_wait_for(active, told):
+    moving = {"a": [Move(ORDERS, 1, 2)]}
+    with pytest.raises(GroupBusy, match=told):
+        take_snapshot._skipped(quiet.Seen({}, active, moving, {}), OnActiveGroup.FAIL, 0, Connection("c", ("a:1",)))
 
 
 @pytest.fixture
