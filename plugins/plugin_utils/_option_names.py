@@ -57,16 +57,14 @@ class OptionNamesActionModule(UnpackedActionModule):
             refuse_middle(variables)
         args = {**self._task.args, **more}
         if names := self._option_names(variables):
-            args["option_names"] = names
+            args["option_names"] = names | self._copied(variables)
         wrap_async = bool(self._task.async_val) and not self._connection.has_native_async
         begin = time.monotonic()
         result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
-        if result.get("failed") and is_ours:
-            said = result.get("msg", "")
+        if result.get("failed") and is_ours and (after := variables.get("__common_after_failure")) is not None:
             # A variable that cannot be worked out must not hide the failure itself.
             with contextlib.suppress(AnsibleError):
-                result["msg"] = self._explained(said, variables)
-            if result.get("msg", "") != said:
+                result["msg"] = f"{result.get('msg', '')} {self._templar.template(after)}"
                 # Ansible shows what it has captured of the module, and makes that anew if it is not there.
                 result.pop("exception", None)
         if not self._task.async_val:
@@ -77,13 +75,13 @@ class OptionNamesActionModule(UnpackedActionModule):
                 show_hidden(self._task.name, host, result, dry_run=bool(self._task.check_mode))
         return result
 
-    def _explained(self, message: str, task_vars: t.Mapping[str, t.Any]) -> str:
-        """The message of a module that has failed, with the paths of the user's files, and with what the role adds to it."""
+    def _copied(self, task_vars: t.Mapping[str, t.Any]) -> dict[str, str]:
+        """The directory that a dry run works in, which it removes, and the user's, where there are both."""
         copies = (task_vars.get("__common_begun") or {}).get("scratch")
-        if copies and task_vars.get("ansible_check_mode"):  # a dry run works on copies, which it removes
-            message = message.replace(copies, self._templar.template(task_vars.get("_common_directory", copies)))
-        after = task_vars.get("__common_after_failure")
-        return message if after is None else f"{message} {self._templar.template(after)}"
+        if copies and task_vars.get("ansible_check_mode"):
+            with contextlib.suppress(AnsibleError):
+                return {copies: self._templar.template(task_vars.get("_common_directory", copies))}
+        return {}
 
     def _is_of_the_collection(self) -> bool:
         return getattr(self._task._role, "_role_collection", None) == _COLLECTION

@@ -17,7 +17,10 @@ _variables: dict[str, str] = {}
 
 
 def set_variables(variables: t.Mapping[str, str] | None) -> None:
-    """From now on, options have the names of these variables, {option: variable}; the others keep their own."""
+    """From now on, options have the names of these variables, {option: variable}; the others keep their own.
+
+    A directory that a dry run works in has the place of an option, and the user's that of a variable: see own_paths().
+    """
     _variables.clear()
     _variables.update(variables or {})
 
@@ -36,6 +39,14 @@ def ways(*ways_on: tuple[str, str]) -> str:
     """
     offered = [text for option, text in ways_on if not option or not _variables or option in _variables]
     return ", or ".join(offered)
+
+
+def own_paths(text: str) -> str:
+    """A text in which the files that a dry run works on have the paths of those that it has copied."""
+    for copies, directory in _variables.items():
+        if copies.startswith("/"):
+            text = text.replace(copies, directory)
+    return text
 
 
 def path_option() -> str:

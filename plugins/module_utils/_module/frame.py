@@ -23,8 +23,7 @@ from .._model.notes import Note, NoteKind
 from .._model.open_clients import keeping
 from .._model.option_names import set_variables
 from .._model.progress import Say, hear_waits, silent
-from .._model.visible_text import visible
-from .masking import for_people, hidden, shown
+from .masking import for_people, hidden, shown, shown_text
 from .results import note_results
 
 # What every module needs; those that use Spark say what more they need.
@@ -79,7 +78,7 @@ class Module(AnsibleModule):
     def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
         """As Ansible's, which also calls it for the options that it refuses itself."""
         msg = "\n".join(filter(None, [msg, *self._further_refusals(), self.closing]))
-        msg = "\n".join(map(visible, self._masked(msg).split("\n")))
+        msg = "\n".join(map(shown_text, self._masked(msg).split("\n")))
         # Ansible shows a traceback only where the user has asked for it, and would make it of the exception, which holds the
         # message as it was.
         result.pop("exception", None)
@@ -103,7 +102,7 @@ class Module(AnsibleModule):
 
     def warn(self, warning: str, **more: t.Any) -> None:
         """As Ansible's."""
-        super().warn(visible(warning), **more)
+        super().warn(shown_text(warning), **more)
 
     def warned(self, notes: t.Iterable[Note], in_summary: t.Container[NoteKind] = ()) -> dict[str, list[str]]:
         """As note_results(), where each note is a warning, too. It begins with its kind, as in docs/troubleshooting.md.
@@ -148,6 +147,6 @@ def reporter(path: str | None) -> Say:
 
     def say(line: str) -> None:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8", opener=without_waiting) as file:
-            file.write(visible(line.replace("\n", " ")) + "\n")
+            file.write(shown_text(line.replace("\n", " ")) + "\n")
 
     return say

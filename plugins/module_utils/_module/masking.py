@@ -15,6 +15,7 @@ import urllib.parse
 from .._model.addresses import HIDDEN, masked, masked_server
 from .._model.client_config import is_harmless
 from .._model.connection import may_be_shown
+from .._model.option_names import own_paths
 from .._model.visible_text import visible
 
 _ADDRESSES = frozenset({"archives", "bootstrap_servers", "master", "oauth_token_url", "url"})
@@ -34,8 +35,13 @@ def for_people(result: t.Mapping[str, _Json]) -> dict[str, _Json]:
 
 def _made_visible(value: _Json) -> _Json:
     if isinstance(value, list):
-        return [visible(each) if isinstance(each, str) else each for each in value]
-    return visible(value) if isinstance(value, str) else value
+        return [shown_text(each) if isinstance(each, str) else each for each in value]
+    return shown_text(value) if isinstance(value, str) else value
+
+
+def shown_text(text: str) -> str:
+    """A text for people, with the paths of their files and all characters visible."""
+    return visible(own_paths(text))
 
 
 def shown(params: t.Mapping[str, _Json], spec: t.Mapping[str, _Json]) -> dict[str, _Json]:

@@ -106,11 +106,19 @@ def test_a_fault_of_a_variable_that_a_role_names_does_not_hide_the_failure(monke
     assert action.run(task_vars={"__common_after_failure": "Run {{ x }}."})["msg"] == "It is in use."
 
 
-def test_a_dry_run_says_why_a_task_of_another_role_fails_after_one_that_held_a_directory(monkeypatch):
-    action = action_of_the_collection(monkeypatch, {"failed": True, "msg": "/tmp/copy is full."}, check_mode=True)
+def test_a_dry_run_tells_its_modules_which_directory_is_the_users(monkeypatch):
+    action = action_of_the_collection(monkeypatch, {}, check_mode=True)
+    names = {"directory": "group_migration_directory"}
+    action._option_names = lambda _variables: names
     held = {"__common_begun": {"scratch": "/tmp/copy"}, "ansible_check_mode": True}
-    assert action.run(task_vars=held)["msg"] == "/tmp/copy is full."
-    assert action.run(task_vars={**held, "_common_directory": "/srv/wave"})["msg"] == "/srv/wave is full."
+    given = []
+    monkeypatch.setattr(ActionModule, "_execute_module", lambda _self, **its: given.append(its["module_args"]) or {})
+    for more in ({}, {"_common_directory": "/srv/wave"}):
+        action.run(task_vars={**held, **more})
+    assert [args["option_names"] for args in given] == [
+        names | {"/tmp/copy": "/tmp/copy"},
+        names | {"/tmp/copy": "/srv/wave"},
+    ]
 
 
 @pytest.mark.parametrize(("has_news", "closes", "written"), [(False, False, 3), (True, False, 0), (True, True, 3)])

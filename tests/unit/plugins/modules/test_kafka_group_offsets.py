@@ -5,6 +5,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import TakenSnapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_offsets
 from tests.support.module_inputs import SNAPSHOT, SOURCE, warned
@@ -134,6 +135,20 @@ def test_no_other_document_is_replaced(take, tmp_path, form, bom):
     assert "it is a receipt file, which a run may need. Give another path" in take(format=form, check=True)["msg"]
     assert "it is a receipt file" in take(format=form)["msg"]
     assert receipt.read_bytes() == before and not hasattr(take, "asked")
+
+
+def test_all_texts_of_a_dry_run_name_the_users_files_and_values_the_copies(take, monkeypatch, tmp_path):
+    names = {"directory": "group_clone_directory", str(tmp_path): "/srv/wave"}
+    path = tmp_path / "b.csv"
+    assert "there is no backup file /srv/wave/b.csv." in take(backup=str(path), option_names=names)["msg"]
+    path.write_text("billing,orders,0,7\n")
+    note = Note(NoteKind.NOT_TOLD, f"{path} has no id")
+    monkeypatch.setattr(
+        kafka_group_offsets.backups, "from_backup", lambda backup, *_given: TakenSnapshot(backup, not_told=[note])
+    )
+    result = take(backup=str(path), option_names=names)
+    assert result["notes"] == ["/srv/wave/b.csv has no id"] and "not_told: /srv/wave/b.csv has no id" in warned(result)
+    assert result["snapshot"] == str(tmp_path / "s.json")
 
 
 def test_a_backup_without_group_names_has_the_offsets_of_the_group_that_is_selected(take, monkeypatch, tmp_path):
