@@ -79,7 +79,9 @@ class TestRights:
         migration.destination = migrator
         problems = migration.problems(topic, topics=[topic])
         at = f"destination cluster {migrator['bootstrap_servers'][0]}"
-        assert problems == [f"{at}: missing ACL {missing}. Grant it to the user of this cluster."]
+        assert problems == [
+            f"{at}: missing ACL {missing}. Grant it to the user of this cluster, or delete the ACL that denies it."
+        ]
         migration.snapshot(topic)
         if right == "GROUP READ":
             migration.translate()

@@ -96,10 +96,10 @@ class LoginEnded(ConnectionFailed):
 
 
 class NotAuthorized(MigrationError):
-    """An ACL is missing; the text names it."""
+    """An ACL is missing, or another one denies what it allows, which brokers do not tell apart; the text names it."""
 
     kind = FailureKind.ACL_MISSING
-    usual_remedy = "grant it to the user of this cluster"
+    usual_remedy = "grant it to the user of this cluster, or delete the ACL that denies it"
 
 
 class NotFound(MigrationError):

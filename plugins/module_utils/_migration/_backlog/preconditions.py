@@ -203,7 +203,7 @@ def require_acls(connection: Connection, **needs: t.Any) -> None:
         raise NotAuthorized(
             f"missing ACL {', '.join(lacking)}",
             cluster=str(connection),
-            remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
+            remedy=f"{NotAuthorized.usual_remedy}; for names that begin with streamshift-, one prefixed ACL does",
         )
 
 

@@ -1,6 +1,6 @@
 """Errors tell what failed, where, why and what to do, in one line."""
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, NotAuthorized
 
 
 def test_everything_that_is_known_is_told():
@@ -21,3 +21,8 @@ def test_everything_that_is_known_is_told():
 
 def test_what_is_not_known_is_left_out():
     assert str(MigrationError("no group is selected")) == "no group is selected."
+
+
+def test_where_an_acl_is_granted_another_one_may_deny_it():
+    told = str(NotAuthorized("missing ACL TOPIC READ on orders", cluster="cloud"))
+    assert told.endswith("orders. Grant it to the user of this cluster, or delete the ACL that denies it.")
