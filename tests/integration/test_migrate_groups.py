@@ -412,9 +412,8 @@ def test_a_named_group_keeps_a_topic_called_like_one_of_a_tool_and_what_a_patter
     line = (
         f"{by_pattern} {beats}-0 to 1 (called like MirrorMaker 2's): excluded by group_migration_exclude_topic_patterns"
     )
-    uncommitted = (
-        f"{named} {orders}-1: uncommitted, no commit at the source: left alone (group_migration_on_uncommitted: ignore)"
-    )
+    why = "no commit in the snapshot: left alone (group_migration_on_uncommitted: ignore)"
+    uncommitted = f"{named} {orders}-1: uncommitted, {why}"
     assert line in output and uncommitted in output and "left out: see the 3 lines above." in output
     ticket = (controller.directory / "kafka-migrations/onprem-to-cloud/report.md").read_text().replace("\\", "")
     assert line in ticket and "2 uncommitted" in ticket.splitlines()[2]

@@ -10,22 +10,25 @@ import typing as t
 from .option_names import with_option_names
 from .plan import Plan, PlanEntry
 from .records import TopicPartition
-from .verdicts import Verdict
+from .verdicts import NOT_IN_BACKUP, Verdict
 from .visible_text import visible_name
 
 
 def left_out(not_taken: t.Iterable[str], plan: Plan | None = None) -> list[str]:
     """What was selected and not taken, and what the plan leaves alone without blocking it, in the user's words.
 
+    What a backup does not have was not asked for.
+
     not_taken: lines with the names of options, such as those of a snapshot. A commit adds what it leaves out itself.
     """
     taken = [with_option_names(line) for line in not_taken]
-    return [*taken, *(entry_lines(plan, Verdict.UNCOMMITTED) if plan else [])]
+    asked = [entry for entry in plan.entries if not entry.detail.startswith(NOT_IN_BACKUP)] if plan else []
+    return [*taken, *entry_lines(asked, Verdict.UNCOMMITTED)]
 
 
-def entry_lines(plan: Plan, verdict: Verdict) -> list[str]:
+def entry_lines(plan_entries: t.Iterable[PlanEntry], verdict: Verdict) -> list[str]:
     """The entries of this verdict, a line for each group, topic and detail."""
-    entries = sorted((entry for entry in plan.entries if entry.verdict is verdict), key=_alike)
+    entries = sorted((entry for entry in plan_entries if entry.verdict is verdict), key=_alike)
     lines = []
     for (group, _topic, _detail), alike in itertools.groupby(entries, _alike):
         same = list(alike)

@@ -19,7 +19,7 @@ class Verdict(enum.StrEnum):
     SAFE = "safe"  # none lost; repeats is an upper bound, or null when it could not be counted
     BLOCKED = "blocked"  # nothing proved, nothing written
     REQUESTED = "requested"  # an offset that was asked for
-    UNCOMMITTED = "uncommitted"  # no commit at the source: left alone
+    UNCOMMITTED = "uncommitted"  # no commit in the snapshot: left alone
 
 
 class Reason(enum.StrEnum):
@@ -62,6 +62,10 @@ BEFORE_LOSS = (
     "to the start of the log (earliest) or to a time safely before the loss; "
     "the end of the log skips what was written since"
 )
+
+
+# Why an entry of a restore is uncommitted. The group was to get back what the backup has: nothing of it is left out.
+NOT_IN_BACKUP = "not in the backup"
 
 
 class Copied(t.NamedTuple):

@@ -52,7 +52,7 @@ def plan_summary(
         lines.append(f"{counted(len(fine), 'group')}, all exact")
     lines += first_lines([f"  {line}" for line in not_exact(plan)])
     if plan.source_id != plan.destination_id:
-        lines += first_lines([f"  {line}" for line in entry_lines(plan, Verdict.REQUESTED)])
+        lines += first_lines([f"  {line}" for line in entry_lines(plan.entries, Verdict.REQUESTED)])
     lines += first_lines([f"  {line}" for line in left_out])
     return [*lines, _plan_total(plan, len(left_out))]
 

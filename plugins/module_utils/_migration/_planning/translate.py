@@ -26,7 +26,7 @@ from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.snapshot import Snapshot
 from ..._model.topic_plan import TopicPlan
-from ..._model.verdicts import Reason, Verdict
+from ..._model.verdicts import NOT_IN_BACKUP, Reason, Verdict
 from ..._records.range_reader import expect_ranges
 from ..._spark.session import session_on_demand
 from .. import drafts
@@ -124,7 +124,10 @@ def translate(
         if draft.committed is None:
             facts = destination_logs.logs[draft.partition].facts
             entries[draft.key] = draft.uncommitted(
-                options.on_uncommitted, facts.log_start, facts.end, "no commit at the source"
+                options.on_uncommitted,
+                facts.log_start,
+                facts.end,
+                NOT_IN_BACKUP if options.restores else "no commit in the snapshot",
             )
     same_topics = _same_topics(begun, snapshot, options) if one_cluster else {}
     left = {draft.key for draft in [*searched, *merged]}

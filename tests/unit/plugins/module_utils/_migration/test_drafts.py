@@ -128,7 +128,7 @@ def test_thousands_of_groups_share_the_partitions_of_a_topic_and_their_texts():
     one, other = (draft for draft in drafts if draft.committed is None)
     assert one.group != other.group
     assert one.partition is other.partition and one.source_partition is other.source_partition
-    entries = [draft.uncommitted(OnUncommitted.IGNORE, 0, 9, "no commit at the source") for draft in (one, other)]
+    entries = [draft.uncommitted(OnUncommitted.IGNORE, 0, 9, "no commit in the snapshot") for draft in (one, other)]
     assert entries[0].detail is entries[1].detail and entries[0].evidence is entries[1].evidence
 
 

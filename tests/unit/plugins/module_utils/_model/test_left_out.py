@@ -1,12 +1,14 @@
 """What was asked for and is not done."""
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out, partitions_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import NOT_IN_BACKUP, Verdict
 
 
 def entry(group, topic, number, verdict=Verdict.UNCOMMITTED):
@@ -28,6 +30,7 @@ def role():
 def test_every_uncommitted_partition_has_a_line_with_the_variable():
     entries = [entry("billing", "orders", number) for number in (5, 3)]
     entries += [entry("billing", "audit", 0), entry("fraud", "orders", 3), entry("fraud", "orders", 0, Verdict.EXACT)]
+    entries.append(dataclasses.replace(entry("restored", "orders", 0), detail=f"{NOT_IN_BACKUP}: left alone"))
     plan = Plan("source", "destination", "digest", tuple(entries))
     why = "uncommitted, nothing committed: left alone (role_on_uncommitted: ignore)"
     assert left_out(["monitor heartbeats-0: excluded by exclude_topic_patterns"], plan) == [

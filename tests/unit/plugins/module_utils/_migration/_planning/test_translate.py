@@ -411,6 +411,17 @@ def test_inside_one_cluster_an_offset_is_exact_only_where_the_id_of_its_topic_is
 
 
 @pytest.mark.parametrize(
+    ("restores", "why"), [(True, "not in the backup"), (False, "no commit in the snapshot")], ids=["restore", "clone"]
+)
+def test_what_a_backup_does_not_have_is_told_as_that(world, restores, why):
+    in_one_cluster(world)
+    world.counts = dict.fromkeys(world.counts, 2)
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None, None)})
+    plan = planned(taken=snapshot(7, orders="one"), mapping=RENAMED, restores=restores)
+    assert plan.entries[1].detail == f"{why}: left alone (on_uncommitted: ignore)"
+
+
+@pytest.mark.parametrize(
     ("on_conflict", "offset", "repeats"), [(OnConflict.LOWEST, 7, 8), (OnConflict.HIGHEST, 15, None)]
 )
 def test_merged_offsets_on_an_unidentified_topic_are_not_safe(world, on_conflict, offset, repeats):
