@@ -39,10 +39,10 @@ KEPT = {
     "_model/report.py",
     "_model/risks.py",
     "_planning/identical.py",
+    "_planning/merged_counts.py",
     "_planning/merged_groups.py",
     "_planning/new_records.py",
     "_planning/other_partitions.py",
-    "_planning/repartitioned.py",
     "_planning/wide.py",
     "_report/advice.py",
 }
