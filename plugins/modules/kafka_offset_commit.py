@@ -289,6 +289,12 @@ stands:
   returned: success
   type: int
   sample: 12
+unwritten:
+  description: How many group-partitions of RV(stands) had their offset before this task although O(receipt) has no line of
+    their group, so that O(state=rolled_back) refuses the group. 0 with O(state=rolled_back).
+  returned: success
+  type: int
+  sample: 0
 may_start:
   description: Names of the groups that have all planned offsets after this task, or have consumed since, so that their
     consumers may start. A group with a partition that is blocked, or that O(on_missing_entry) leaves out, and those in
@@ -463,6 +469,7 @@ class _Done(t.NamedTuple):
     head: t.Sequence[str] = ()
     costs: str = ""
     stands: int | None = None
+    unwritten: int = 0
     may_start: t.Sequence[str] = ()
     may_not_start: int = 0
 
@@ -500,6 +507,7 @@ def _committed(params: dict[str, t.Any], selection: Selection | None, cluster: C
         notes,
         costs=summaries.costs(made, standing, outcome.after, verified.absent),
         stands=len(standing) + len(outcome.going_on),
+        unwritten=len(outcome.unwritten(standing, known)),
         may_start=outcome.may_start(made.entries),
         may_not_start=len(outcome.may_not_start(made.entries)),
     )
@@ -537,6 +545,7 @@ def _done(module: Module) -> dict[str, t.Any]:
     return {
         "receipt": path if outcome.set or os.path.exists(path) else None,
         "stands": done.stands,
+        "unwritten": done.unwritten,
         "may_start": list(done.may_start),
         "may_not_start": done.may_not_start,
         **commit_result(outcome, cluster, return_entries, list(done.head), done.costs),

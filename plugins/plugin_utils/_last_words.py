@@ -9,7 +9,7 @@ import json
 import shlex
 import typing as t
 
-from ..module_utils._model.progress import MANY_NAMED
+from ..module_utils._model.progress import MANY_NAMED, counted
 from ..module_utils._model.run_record import READ_BACK, UNTIMED
 from ..module_utils._module.run_outcome import Result, RunOutcome
 
@@ -155,10 +155,22 @@ class LastWords:
         if "group_map" in options and not options.get("restores"):
             where = self.run.at_destination or " with the new names"
         but = ", but not those of groups that are blocked or left out" if self.run.may_not_start else ""
-        back = f" To roll back, stop them, and run {self.command_back()[0]}." if committed.get("receipt") else ""
+        back = self._way_back("stop them, and run")
         # It cannot know whether the last run was stopped before it had compared what it has written.
         again = ", because nothing is left to write. If the last run was stopped before its end, run it again first"
         return f"{first} the consumers{where}{but}{again if self.run.dry_run and not leaves_out else ''}.{back}"
+
+    def _way_back(self, verb: str) -> str:
+        """How to roll back what has its offsets, and of how much of it no run with this receipt can."""
+        committed = self.run.committed
+        unwritten = committed.get("unwritten", 0)
+        of_receipt = committed.get("receipt") and not (unwritten and unwritten == committed["stands"])
+        back = f" To roll back, {verb} {self.command_back()[0]}." if of_receipt else ""
+        if not unwritten:
+            return back
+        those = f"{counted(unwritten, 'offset')} {'was' if unwritten == 1 else 'were'} there already"
+        them, their = ("it", "its group") if unwritten == 1 else ("them", "their groups")
+        return f"{back} {those}, and this directory has not written {them}: it cannot roll {them} back, and refuses {their}."
 
     def _again(self) -> str:
         """How what is left out is done later. Applying a plan again makes no other one."""
@@ -170,8 +182,10 @@ class LastWords:
         """What else there is to say where no group has all of its offsets, but some of them are committed."""
         if not self.run.committed.get("stands"):
             return ""
-        back = f" To roll back, run {self.command_back()[0]}." if self.run.committed.get("receipt") else ""
-        return f" Until what is left out is decided about, do not start consumers{self.run.at_destination}.{back}"
+        return (
+            f" Until what is left out is decided about, do not start consumers{self.run.at_destination}."
+            f"{self._way_back('run')}"
+        )
 
     @property
     def _role(self) -> str:

@@ -11,7 +11,7 @@ import typing as t
 from .cluster_identity import LogRange
 from .documents import utc_text
 from .group_lag import GroupLag, lag_members, lag_on
-from .group_state import CommittedOffset, GroupReading
+from .group_state import CommittedOffset, GroupReading, same_commit
 from .grouping import values_by_key
 from .lease import UNFINISHED, OpenRun
 from .plan import Plan, PlanEntry
@@ -41,14 +41,15 @@ class GroupState(enum.StrEnum):
 
 
 _MIGRATE, _RETURN = "streamshift.kafka.migrate_groups", "streamshift.kafka.return_groups"
+_ROLL_BACK = "streamshift.kafka.rollback"
 _PHASE = "-e group_migration_phase"
 NEXT = {
     GroupState.AT_SOURCE: f"stop the consumers at the source, and run {_MIGRATE}, which goes on from where they have stopped",
-    GroupState.MOVED: f"find out who has committed other offsets; then run streamshift.kafka.rollback and {_MIGRATE}",
+    GroupState.MOVED: f"find out who has committed other offsets; then run {_ROLL_BACK} and {_MIGRATE}",
     GroupState.GONE: "find out whether the committed offsets have expired, or somebody has removed or renamed the group; then "
     f"run {_MIGRATE} ({_RETURN} if they were returned), which says what each way on repeats",
     GroupState.UNFINISHED: UNFINISHED,
-    GroupState.NOT_STARTED: "start the consumers at the destination, or run streamshift.kafka.rollback",
+    GroupState.NOT_STARTED: f"start the consumers at the destination, or run {_ROLL_BACK}",
     GroupState.COMMITTED: "stop the consumers at the source, and run the playbook of the rounds with its phase cut_over, "
     f"such as {_MIGRATE} {_PHASE}=cut_over",
     GroupState.PLANNED: f"look at the plan, and run {_MIGRATE} {_PHASE}=apply for all groups of the plan",
@@ -59,7 +60,7 @@ NEXT = {
 # The same for a group of which partitions are left out. Consumers would start on these by auto.offset.reset.
 _OF_LEFT_OUT = {
     GroupState.NOT_STARTED: "do not start the consumers at the destination, because partitions are left out: remove the cause, "
-    f"and run {_MIGRATE} again, or run streamshift.kafka.rollback",
+    f"and run {_MIGRATE} again, or run {_ROLL_BACK}",
     GroupState.AT_DESTINATION: "look at the partitions that are left out; to set them, stop the consumers at the destination, "
     f"and run {_MIGRATE} again; to go back, run {_RETURN}",
     GroupState.RETURNED: "do not start the consumers at the source, because the return has left partitions out: remove the "
@@ -68,7 +69,7 @@ _OF_LEFT_OUT = {
 # The same for a group that the last run has failed to read back. Then nobody knows whether records would be skipped.
 _OF_UNCONFIRMED = {
     GroupState.NOT_STARTED: "do not start the consumers at the destination, because the run that committed their offsets has "
-    "failed as it read them back: run it again, which says what is wrong, or run streamshift.kafka.rollback",
+    f"failed as it read them back: run it again, which says what is wrong, or run {_ROLL_BACK}",
     GroupState.AT_DESTINATION: "the run that committed the offsets has failed as it read them back: to see what is wrong, "
     f"stop the consumers at the destination, and run it again; to go back, run {_RETURN}",
     GroupState.RETURNED: "do not start the consumers at the source, because the return has failed as it read back what it had "
@@ -175,6 +176,11 @@ class GroupFiles(t.NamedTuple):
         return _last(self.written)
 
     @property
+    def can_roll_back(self) -> bool:
+        """Has a run of this directory written anything that was not there already?"""
+        return any(not same_commit(line.before, line.written) for line in self.written)
+
+    @property
     def is_returned(self) -> bool:
         """Has the group been returned since it was migrated, whether that had to write anything or not?"""
         return bool(self.returned) and (_last(self.returned) or 0) >= self._migrated_at
@@ -247,6 +253,8 @@ class GroupStatus(t.NamedTuple):
         is_lost = self.is_gone_at_source and self.state in (GroupState.ROLLED_BACK, GroupState.NOT_STARTED)
         left_out = (self.left_out and _OF_LEFT_OUT.get(self.state)) or NEXT[self.state]
         step = (files.is_unconfirmed and _OF_UNCONFIRMED.get(self.state)) or left_out
+        if not files.can_roll_back:
+            step = step.replace(f", or run {_ROLL_BACK}", "").replace(f"{_ROLL_BACK} and ", "")
         return _STOP * (is_undone and self.in_use_at_destination) + step + _RESTORE * is_lost
 
     def row(self) -> dict[str, t.Any]:
@@ -393,7 +401,8 @@ def assess(
     left_out = _left_out(files, is_set)
     files = files._replace(written=tuple(line for line in files.written if line not in pending))
     # Brokers keep the committed offsets of a group that has members, and what is gone has no date either.
-    way_back = way_back._replace(rollback=None) if used_at_source or is_gone else way_back
+    is_over = used_at_source or is_gone or not files.can_roll_back
+    way_back = way_back._replace(rollback=None) if is_over else way_back
     has_ways = by_others is not GroupState.UNFINISHED and bool(files.written) and not files.is_returned
     return GroupStatus(
         files,

@@ -239,6 +239,17 @@ def _is_set(entry: plan.PlanEntry, line: receipt.ReceiptEntry | None) -> bool:
     return entry.target is None or any(same_commit(commit, entry.target) for commit in (entry.expected, written))
 
 
+def _settled(made: plan.Plan) -> set[str]:
+    """The groups, by their names at the source, that had all offsets of this plan before a run could write them."""
+    wanted = values_by_key(
+        (at.group, entry.target is not None and same_commit(entry.expected, entry.target))
+        for entry in made.entries
+        if entry.verdict is not Verdict.UNCOMMITTED
+        for at in entry.source or (entry,)
+    )
+    return {group for group, had in wanted.items() if all(had)}
+
+
 def _unwritten(runs: t.Mapping[str, GroupRun]) -> t.Iterator[receipt.ReceiptEntry]:
     """What these runs have found as it had to be, which no receipt has, as lines of one."""
     for run in runs.values():
@@ -334,20 +345,22 @@ def to_undo(
 ) -> tuple[Selection | None, list[Note]]:
     """As rollback.without_left_out(), by the snapshots and plans of all runs in the directory of this receipt that are kept.
 
-    A return takes the names of its migration, and knows those of that, too. A file that is damaged tells nothing.
+    A return takes the names of its migration, and knows those of that, too. A file that is damaged tells nothing. A group that
+    had all of its offsets already was not left out: it may go on at the destination, and nothing here can roll it back.
     """
     if selection is None or written is None or path is None:
         return selection, []
     home = os.path.dirname(path)
     homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
 
-    def known() -> t.Iterator[str]:
-        kept = (os.path.join(glob.escape(home), history.DIRECTORY, "*") for home in homes)
-        folders = (*homes, *(folder for pattern in kept for folder in glob.iglob(pattern)))
-        for folder in folders:
-            snapshot = files.parsed_or_none(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
-            yield from snapshot.names() if snapshot else ()
-            made = files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
-            yield from made.names() if made else ()
+    def known() -> set[str]:
+        names, settled = set[str](), set[str]()
+        for its in homes:
+            for folder in (its, *glob.iglob(os.path.join(glob.escape(its), history.DIRECTORY, "*"))):
+                snapshot = files.parsed_or_none(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
+                made = files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
+                names |= {*(snapshot.names() if snapshot else ()), *(made.names() if made else ())}
+                settled |= _settled(made) if made and its == home else set()
+        return names - settled
 
     return without_left_out(written, selection, known)

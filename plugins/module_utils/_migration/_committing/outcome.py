@@ -78,6 +78,14 @@ class CommitOutcome:
             if entry.offset is not None and same_commit(self.after.get(entry.key), entry.target)
         ]
 
+    def unwritten(self, standing: t.Iterable[PlanEntry], known: Receipt | None) -> list[Key]:
+        """Those of the standing entries whose groups have no line in the receipt, so that no rollback with it takes them.
+
+        known: the receipt before.
+        """
+        written = {group for group, _partition in (*(known.by_key if known else ()), *self.set)}
+        return [entry.key for entry in standing if entry.group not in written]
+
     def may_start(self, entries: t.Collection[PlanEntry]) -> list[str]:
         """The groups of these entries that have all of their offsets now, or have consumed since, by name."""
         return sorted({entry.group for entry in entries} - self.may_not_start(entries))

@@ -15,7 +15,7 @@ from .migration_files import MigrationFiles, selected_entries
 from .occasion import Occasion
 from .totals import Totals
 
-_KEEP_RECEIPT = "Keep receipt.json: without it, nothing can be rolled back."
+_KEEP_RECEIPT = " Keep receipt.json: without it, nothing can be rolled back."
 _SAME_PLAYBOOK = "the same playbook again, with all of its variables"
 
 
@@ -51,7 +51,16 @@ def next_steps(
         return ("Run the playbook to commit these offsets.",), again
     if not occasion.may_start and total.states[State.ROLLED_BACK]:
         return (undone,), ""
-    return (f"Start {occasion.its_consumers}. {_KEEP_RECEIPT}",), ""
+    return (f"Start {occasion.its_consumers}.{_keep_receipt(total)}",), ""
+
+
+def _can_roll_back(total: Totals) -> bool:
+    """Whether the receipt has anything of these groups that is not rolled back."""
+    return bool(total.earlier or any(total.states[state] for state in WRITTEN))
+
+
+def _keep_receipt(total: Totals) -> str:
+    return _KEEP_RECEIPT * _can_roll_back(total)
 
 
 def _after_rollback(
@@ -94,9 +103,9 @@ def _without_left_out(
         then, command = f"{remedy}, and plan again.", dataclasses.replace(occasion, phase="plan").command_again()
     if _some_may_start(occasion, rows):
         start = f"Start {occasion.its_consumers}, but not those of groups that are blocked or left out."
-        return (f"{start} {_KEEP_RECEIPT}", then), command
+        return (f"{start}{_keep_receipt(total)}", then), command
     if any(total.states[state] for state in STANDING):
-        return (then, f"Until then, do not start {occasion.its_consumers}. {_KEEP_RECEIPT}"), command
+        return (then, f"Until then, do not start {occasion.its_consumers}.{_keep_receipt(total)}"), command
     if occasion.phase or not total.verdicts[Verdict.BLOCKED]:
         return (then,), command
     others = (
@@ -150,7 +159,7 @@ def _to_cut_over(occasion: Occasion, total: Totals) -> tuple[tuple[str, ...], st
     remedy = _remedies(total)
     rounds = f"{remedy}, and go" if remedy else "Go"
     then = f"Then stop the consumers{occasion.at_the_source}, and run {_SAME_PLAYBOOK}, but with the phase cut_over."
-    steps = (f"{rounds} on with rounds until each group is ready.", f"{then} {_KEEP_RECEIPT}")
+    steps = (f"{rounds} on with rounds until each group is ready.", f"{then}{_KEEP_RECEIPT}")
     return steps, dataclasses.replace(occasion, phase="cut_over").command_again()
 
 
@@ -158,11 +167,17 @@ def way_back(occasion: Occasion, total: Totals) -> tuple[str, str]:
     """How to undo what the run has done, and the command for it, empty for none."""
     if occasion.is_rollback:
         return _rollback_undone(occasion)
-    if not total.earlier and not any(total.states[state] for state in WRITTEN):
-        return f"Nothing of this is committed{occasion.at_the_destination}, so there is nothing to roll back.", ""
-    earlier = ""
-    if total.earlier:
+    unwritten, earlier = total.states[State.UNCHANGED], ""
+    if unwritten:
+        which = f"{unwritten:,} of these offsets {'was' if unwritten == 1 else 'were'}"
         earlier = (
+            f"{which} there already, and the receipt of this directory does not have them: it cannot roll them back. "
+        )
+    if not _can_roll_back(total):
+        nothing = f"Nothing of this is committed{occasion.at_the_destination}, so there is nothing to roll back."
+        return earlier.rstrip() or nothing, ""
+    if total.earlier:
+        earlier += (
             f"Earlier runs have committed {counted(total.earlier, 'group-partition')} of these groups"
             f"{occasion.at_the_destination}. "
         )

@@ -80,6 +80,12 @@ def test_what_was_committed_is_told_with_before_and_after(commit, tmp_path):
     assert receipt.from_json((tmp_path / "r.json").read_text(), "r.json") == written(3)
 
 
+def test_what_was_there_already_is_in_no_receipt_unless_a_run_has_written_its_group():
+    nothing = dataclasses.replace(OUTCOME, set={})
+    assert nothing.unwritten([entry()], None) == [entry().key]
+    assert nothing.unwritten([entry()], written(3)) == OUTCOME.unwritten([entry()], None) == []
+
+
 def test_check_mode_says_the_same_and_saves_nothing(commit, tmp_path):
     predicted = commit(check=True, diff=True)
     assert not (tmp_path / "r.json").exists() and not any(map(callable, commit.asked))

@@ -252,6 +252,16 @@ def test_a_receipt_of_a_wave_is_enough_after_the_plan_of_the_next():
     assert (its.source_groups, its.partitions) == (["billing"], {NEW})
 
 
+def test_no_rollback_is_promised_of_a_group_that_had_its_offsets_already():
+    there = line()._replace(before=CommittedOffset(40))
+    status = look(there)
+    assert status.state is GroupState.NOT_STARTED and status.next == "start the consumers at the destination"
+    assert status.way_back == WayBack(None, NOON + 7.0)
+    moved = look(there, new=30)
+    assert moved.state is GroupState.MOVED
+    assert moved.next == "find out who has committed other offsets; then run streamshift.kafka.migrate_groups"
+
+
 def test_the_last_plan_of_a_group_counts_after_that_of_another_wave():
     other = plan_of(entry(group="shop"))
     assert look(line(), plan=other, old=58).state is GroupState.NOT_STARTED, "nobody knows better"

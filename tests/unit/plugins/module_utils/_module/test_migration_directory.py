@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.migratio
 from tests.support.held import lease_of
 
 ORDERS = TopicPartition("orders", 0)
+AUDIT = (plan.SourcePosition("audit", ORDERS, 5),)
 
 
 def save(folder, *names):
@@ -55,6 +56,35 @@ def test_a_rollback_knows_what_any_run_of_its_directory_has_left_out(tmp_path, h
     left, notes = to_undo(selection, Receipt("id"), str(tmp_path / home / "receipt.json"))
     assert left.groups == (("biling",) if is_known else ("audit", "biling"))
     assert [note.kind for note in notes] == (["without_offsets"] if is_known else [])
+
+
+@pytest.mark.parametrize(
+    ("expected", "more", "is_left_out"),
+    [
+        (CommittedOffset(7), (), False),
+        (CommittedOffset(6), (), True),
+        (None, (), True),
+        (
+            CommittedOffset(7),
+            (plan.PlanEntry("audit", ORDERS._replace(partition=1), None, Verdict.BLOCKED, AUDIT),),
+            True,
+        ),
+        (
+            CommittedOffset(7),
+            (plan.PlanEntry("audit", ORDERS._replace(partition=1), None, Verdict.UNCOMMITTED, AUDIT),),
+            False,
+        ),
+    ],
+)
+def test_a_group_that_had_all_of_its_offsets_already_was_not_left_out_and_a_rollback_refuses_it(
+    tmp_path, expected, more, is_left_out
+):
+    had = plan.PlanEntry("audit", ORDERS, 7, Verdict.SAFE, AUDIT, expected=expected)
+    (tmp_path / "plan.json").write_text(plan.to_json(plan.Plan("S", "D", "digest", (had, *more))))
+    save(tmp_path / "history/2026-01-31T120000Z-migrate", "audit")
+    selection = Selection(groups=("audit",))
+    left, _notes = to_undo(selection, Receipt("id"), str(tmp_path / "receipt.json"))
+    assert left == (Selection() if is_left_out else selection)
 
 
 def test_the_status_knows_the_last_plan_of_each_group_that_an_earlier_wave_has_written(tmp_path):

@@ -708,6 +708,10 @@ def test_offsets_that_the_destination_had_already_are_not_said_to_be_in_a_receip
     story = told(texts_of([same]), written=0)
     assert "The groups had these offsets already at the destination." in story.no_problems
     assert "receipt" not in story.no_problems
+    assert story.way_back == (
+        "1 of these offsets was there already, and the receipt of this directory does not have them: it cannot roll them back."
+    )
+    assert story.next_steps == ("Start the consumers at the destination.",)
 
 
 @pytest.mark.parametrize(
