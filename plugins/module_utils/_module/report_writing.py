@@ -16,6 +16,8 @@ from .._model import run_record
 from .._model.errors import InvalidInput
 from .._model.history import REPORT_FILES, RUN
 from .._model.policies import OnMismatch
+from .._model.receipt import Key
+from .._model.records import TopicPartition
 from . import files, options
 from ._report.figures import KnownLogs, group_partitions
 from ._report.migration_files import NAMES, MigrationFiles, read_files
@@ -103,9 +105,15 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         may_start=outcome.standing if "may_start" in outcome.committed else None,
         may_not_start=outcome.may_not_start if outcome.results else run.may_not_start,
         unused_rules=outcome.unused_rules,
+        stood=_stood(outcome) if is_rollback else {},
         steps=[] if is_rollback else run.steps,
         files=[name for name in NAMES if name in params["files"]],
     )
+
+
+def _stood(outcome: RunOutcome) -> dict[Key, int | None]:
+    rows = outcome.committed.get("entries", ())
+    return {(row["group"], TopicPartition(row["topic"], row["partition"])): row["before"] for row in rows}
 
 
 def _in_one_line(message: t.Any) -> str:

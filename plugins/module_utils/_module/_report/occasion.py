@@ -9,6 +9,7 @@ import json
 import shlex
 import typing as t
 
+from ..._model.receipt import Key
 from ..._model.run_record import READ_BACK, VERIFYING, Step
 from .migration_files import NAMES, SelectionLists, has_groups
 
@@ -63,7 +64,8 @@ class Occasion:
     group that was left out because it was in use. left_alone: see RunOutcome. unnamed: how many other groups
     run.json has counted as left out, without their names. may_start: the groups that have all offsets of the plan at the
     destination, None where only the files tell. may_not_start: how many were asked for, and have not. unused_rules: what was
-    said of rules and patterns that match nothing.
+    said of rules and patterns that match nothing. stood: what each group-partition had committed before a rollback, as far as
+    that is known.
     """
 
     directory: str
@@ -87,6 +89,7 @@ class Occasion:
     may_start: t.Collection[str] | None = None
     may_not_start: int = 0
     unused_rules: t.Sequence[str] = ()
+    stood: t.Mapping[Key, int | None] = dataclasses.field(default_factory=dict)
 
     @property
     def is_rollback(self) -> bool:

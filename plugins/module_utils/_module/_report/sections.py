@@ -9,12 +9,14 @@ import typing as t
 
 from ..._model.notes import Note
 from ..._model.progress import counted
+from ..._model.receipt import Key
 from ..._model.run_record import UNTIMED, Step
 from ..._model.verdicts import Verdict
-from .figures import LOST, NO_LOGS, GroupPartition, KnownLogs
+from .figures import LOST, NO_LOGS, GroupPartition, KnownLogs, State, offset_text
 from .totals import Totals, group_figures
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
+MOST_ROWS = 500  # of a rollback
 _MANY = 100_000  # records; of fewer, the start of a step takes most of the time
 
 
@@ -96,6 +98,27 @@ def figures_of(total: Totals) -> tuple[tuple[str, str], ...]:
         *([(str(total.lost), LOST)] if total.lost else []),
         *([(f"{total.not_taken:,}", "selected, but not taken")] if total.not_taken else []),
     )
+
+
+def restored_section(rows: t.Sequence[GroupPartition], stood: t.Mapping[Key, int | None]) -> Section:
+    """A line for each group-partition of a rollback, those that were not rolled back first. stood: see Occasion."""
+    cells = [
+        (
+            Cell(f"{row.group} {row.partition}", "name"),
+            Cell(_or_none(stood.get((row.group, row.partition), offset_text(row.offset))), "number"),
+            Cell(_or_none(row.before) if row.state is State.ROLLED_BACK else "-", "number"),
+            Cell(row.state.value),
+        )
+        for row in sorted(rows, key=lambda row: row.state is State.ROLLED_BACK)[:MOST_ROWS]
+    ]
+    header = ("group and partition", "was committed", "restored to", "state")
+    return Section(
+        "Group-partitions", header=header, rows=tuple(cells), rest=rest_of(rows, MOST_ROWS, "in receipt.json")
+    )
+
+
+def _or_none(offset: int | str | None) -> str:
+    return "none" if offset is None else str(offset)
 
 
 def steps_section(steps: t.Iterable[Step]) -> list[Section]:

@@ -18,7 +18,7 @@ from . import advice, directions
 from .figures import NO_LOGS, STANDING, WRITTEN, GroupPartition, KnownLogs, State, group_partitions, offset_text
 from .migration_files import MigrationFiles
 from .occasion import Occasion
-from .sections import Cell, Section, Story, figures_of, group_section, rest_of, steps_section
+from .sections import Cell, Section, Story, figures_of, group_section, rest_of, restored_section, steps_section
 from .totals import Totals, totals
 
 MOST_CHOSEN = 100  # names of each kind
@@ -64,7 +64,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         *exceptions,
         Section("Verification", sentences=() if problems else (_no_problems(occasion, total),)),
         *problems,
-        group_section(rows, logs),
+        restored_section(rows, occasion.stood) if occasion.is_rollback else group_section(rows, logs),
         *([Section("Notes", lines=tuple(note.text for note in notes))] if notes else []),
         Section("What to do next", sentences=steps, command=command),
         Section("The way back", sentences=(way_back,), command=command_back),
@@ -74,10 +74,10 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         headline=headline,
         level=level,
         facts=_facts(files, occasion),
-        figures=figures_of(total),
+        figures=figures_of(total)[: 2 if occasion.is_rollback else None],  # it plans and verifies nothing
         sections=sections,
         failure=occasion.failure,
-        totals=total,
+        totals=None if occasion.is_rollback else total,
         rows=rows,
         logs=logs,
         notes=notes,
@@ -186,6 +186,9 @@ def _facts(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, str], 
         ),
         *(
             (side, f"{name or 'cluster'} (cluster ID {(cluster and cluster.cluster_id) or 'unknown'})")
+            # A rollback asks no source, and no file of it knows one.
+            if cluster or not occasion.is_rollback
+            else (side, name)
             for side, name, cluster in clusters
         ),
         ("Directory", occasion.directory),

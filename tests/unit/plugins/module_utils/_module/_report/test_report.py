@@ -366,6 +366,24 @@ def test_the_report_of_a_rollback_is_about_what_was_selected_in_the_receipt_what
         markdown(made)
 
 
+def test_a_rollback_shows_what_it_has_restored_and_no_verdicts():
+    texts = texts_of(ENTRIES, committed=True)
+    stood = {ENTRIES[0].key: 7739, ENTRIES[1].key: None}
+    story = told(rolled_back(texts, ["billing"]), ROLLBACK, selection={}, stood=stood)
+    page, ticket = html_page(story), markdown(story)
+    for row in (
+        ("fraud orders-0", "9", "-", "committed"),
+        ("billing orders-0", "7739", "12", "rolled back"),
+        ("billing orders-1", "none", "12", "rolled back"),
+    ):
+        assert f"| `{row[0]}` | {' | '.join(row[1:])} |" in ticket
+        assert row[0] in Reader(page).text
+    assert "exact" not in ticket and "unknown" not in ticket and "| Source | onprem |" in ticket.replace("`", "")
+    assert not Reader(page).scripts and "Verdicts" not in page
+    unknown = told(rolled_back(texts, ["billing"]), ROLLBACK)
+    assert "| `billing orders-0` | - | 12 | rolled back |" in markdown(unknown)
+
+
 def test_a_rollback_tells_nobody_to_start_the_consumers_of_groups_that_it_has_left_alone():
     texts = texts_of(ENTRIES, committed=True)
     line = "fraud orders-0: kept at offset 99 instead of 12 (on_rewind: keep)"
