@@ -205,8 +205,7 @@ def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
     keys: of the entries that count.
     """
     lost = lost_by(entry for entry in plan.entries if entry.key in keys)
-    phrase = "lost" if plan.source_id == plan.destination_id else "lost on both clusters"
-    return f", {lost.clause('unconsumed record', phrase)}" if lost else ""
+    return f", {lost.clause('unconsumed record', 'lost before this run')}" if lost else ""
 
 
 def lost_by(entries: t.Iterable[PlanEntry]) -> RecordSum:

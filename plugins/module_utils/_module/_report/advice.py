@@ -7,9 +7,10 @@ from __future__ import annotations
 from ..._model.report import ProblemKind
 from ..._model.verdicts import Reason, Verdict
 
+_OF_REPEATS = " If repeats matter, set on_expired."
 REASONS = {
     Reason.CAUGHT_UP: "Check retention.ms of the source topic, or decide yourself with on_no_anchor.",
-    Reason.EXPIRED: "Tell the group's owner how many records are lost. If repeats matter, set on_expired.",
+    Reason.EXPIRED: "Tell the group's owner how many records are lost." + _OF_REPEATS,
     Reason.TAIL_NOT_COUNTED: "None is needed if the consumers are idempotent; otherwise do what the detail says.",
     Reason.EQUAL_RECORDS: "Let the replication tool catch up and plan again, or accept the repeats.",
     Reason.RECOPIED: "Let the replication tool finish and plan again, or accept the repeats.",
@@ -55,3 +56,8 @@ PROBLEMS = {
     ProblemKind.CHANGED_SINCE_PLAN: "Plan again; roll back first what was committed already.",
     ProblemKind.NOT_EXAMINED: "Raise the limit of the verification, or set it to 0 to read the whole logs.",
 }
+
+
+def of_reason(reason: Reason, *, repeats: bool) -> str:
+    """What to do about a reason. repeats: whether any records may be repeated because of it."""
+    return REASONS[reason] if repeats else REASONS[reason].removesuffix(_OF_REPEATS)

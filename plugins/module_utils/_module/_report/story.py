@@ -204,13 +204,15 @@ def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Section]:
     order = sorted(kinds, key=lambda kind: (_ORDER.index(kind[0]), -len(kinds[kind]), kind[1]))
     for verdict, reason in order:
         same = kinds[verdict, reason]
-        remedy = with_option_names(advice.REASONS[Reason(reason)] if reason else advice.VERDICTS.get(verdict, ""))
         repeats = RecordSum.of((row.repeats, Bound.EXACTLY) for row in same)._replace(bound=Bound.AT_MOST)
+        remedy = advice.VERDICTS.get(verdict, "")
+        if reason:
+            remedy = advice.of_reason(Reason(reason), repeats=bool(repeats) or verdict is not Verdict.SAFE)
         yield Section(
             f"{verdict.value}{f' ({reason})' if reason else ''}: {counted(len(same), 'group-partition')}"
             + (f", {repeats.clause('record', 'repeated')}" if verdict is Verdict.SAFE else ""),
             3,
-            (f"Remedy: {remedy}",),
+            (f"Remedy: {with_option_names(remedy)}",),
             header=("group and partition", "source offset", "destination offset", "repeats at most", "detail"),
             rows=tuple(map(_example, same[:MOST_EXAMPLES])),
             rest=rest_of(same, MOST_EXAMPLES, "in plan.json, and in the table of report.html"),

@@ -52,10 +52,10 @@ def test_columns_stand_below_each_other_whatever_names_show():
     ("lost", "clusters", "words"),
     [
         ((0, 0, 0), 2, ""),
-        ((20, 0, 1), 2, ", 21 unconsumed records lost on both clusters"),
-        ((1, 0, 0), 1, ", 1 unconsumed record lost"),
-        ((20, None, 0), 2, ", 20 unconsumed records lost on both clusters, not counted in 1 group-partition"),
-        ((0, None, 0), 2, ", unconsumed records lost on both clusters: not counted"),
+        ((20, 0, 1), 2, ", 21 unconsumed records lost before this run"),
+        ((1, 0, 0), 1, ", 1 unconsumed record lost before this run"),
+        ((20, None, 0), 2, ", 20 unconsumed records lost before this run, not counted in 1 group-partition"),
+        ((0, None, 0), 2, ", unconsumed records lost before this run: not counted"),
     ],
 )
 def test_the_totals_say_what_is_lost(lost, clusters, words):
@@ -115,7 +115,7 @@ def test_the_totals_know_only_as_much_as_the_entries(bounds, words):
         for at, (lost, bound) in enumerate(zip((3, 2), bounds, strict=True))
     ]
     plan = Plan("1", "2", "digest", tuple(entries))
-    assert summaries.plan_summary(plan)[-1].endswith(f"repeated, {words} lost on both clusters.")
+    assert summaries.plan_summary(plan)[-1].endswith(f"repeated, {words} lost before this run.")
 
 
 def test_an_exact_entry_says_what_is_lost():

@@ -100,6 +100,14 @@ def test_what_is_blocked_comes_first_with_reason_and_remedy():
     assert uncommitted.title == "uncommitted: 1 group-partition" and "on_uncommitted" in uncommitted.sentences[0]
 
 
+@pytest.mark.parametrize("repeats", [0, 3, None])
+def test_a_remedy_against_repeats_is_given_only_where_there_may_be_any(repeats):
+    (expired,) = told(
+        texts_of([entry("billing", "orders", 0, Verdict.SAFE, reason=Reason.EXPIRED, repeats=repeats)])
+    ).exceptions
+    assert ("If repeats matter" in expired.sentences[0]) == (repeats != 0)
+
+
 def test_what_was_selected_and_not_taken_is_in_the_report():
     texts = texts_of(ENTRIES[:2], committed=True)
     line = "monitor heartbeats-0 to 2 (called like MirrorMaker 2's): excluded by exclude_topic_patterns"
