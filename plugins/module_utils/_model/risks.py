@@ -148,7 +148,8 @@ RISKS: dict[RiskKind, RiskEntry] = {
     RiskKind.SETTING_DIFFERS: _warning(
         "A setting of the topic differs, so that records are deleted, refused or stamped at the destination that the source "
         "keeps as they are.",
-        "Do what the message says, or let the playbook promote_topics take the settings over.",
+        "Do what the message says, or let the playbook promote_topics take the settings over. Those of timestamps, it "
+        "takes over only if topic_promotion_overrides has them.",
     ),
     RiskKind.SCHEMA_REGISTRY_UNUSABLE: _warning(
         "The schema registry did not answer as one, so that nobody knows which schemas it lacks.",
