@@ -157,7 +157,11 @@ def _strange(value: t.Any, option: Option, place: str) -> Lines:
     choices = option.get("choices", [])
     if choices and not isinstance(value, list) and value not in choices:
         texts = [str(choice) for choice in choices]
-        yield f"{place} is {_shown(value, option, place)}.{did_you_mean(value, texts)} The choices are {', '.join(texts)}."
+        meant = did_you_mean(value, texts)
+        shown = (
+            visible_name(str(value)) if meant else _shown(value, option, place)
+        )  # what is near to a choice is no secret
+        yield f"{place} is {shown}.{meant} The choices are {', '.join(texts)}."
 
 
 def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines:

@@ -39,7 +39,10 @@ def status_result(module: Module, source: Connection, destination: Connection) -
         _check_output(params["status"], [*named, *homes])
     to_read = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, homes)])
     directories: list[DirectoryFiles] = []
-    all_done(lambda: _check_existing(named), lambda: directories.extend(all_of(read_directory, to_read)))
+    all_done(
+        lambda: _check_existing(named, params["migration"], f"{source} to {destination}"),
+        lambda: directories.extend(all_of(read_directory, to_read)),
+    )
     status = look_at_status(directories, source, destination, params["idle_wait"])
     rows = [group.row() for group in status.groups]
     states = {name: row["state"] for row in reversed(rows) for name in row["source_groups"]}
@@ -94,11 +97,17 @@ def _has_begun(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, name)) for name in ("plan.json", "receipt.json"))
 
 
-def _check_existing(directories: t.Iterable[str]) -> None:
-    """Raise InvalidFile that names all directories that are not there."""
+def _check_existing(directories: t.Iterable[str], migration: str | None, clusters: str) -> None:
+    """Raise InvalidFile that names all directories that are not there. migration: what the default one is called."""
     missing = [
         f"{path}{files.meant(path, ('plan.json', 'receipt.json'))}" for path in directories if not os.path.lexists(path)
     ]
+    if len(missing) == 1 and os.path.basename(missing[0]) == migration:
+        raise InvalidFile(
+            f"no migration from {clusters} has run yet: {missing[0]} does not exist",
+            remedy=f"run streamshift.kafka.migrate_groups first, or name the directory in {option_name('directories')}",
+            kind=FailureKind.FILE_MISSING,
+        )
     if missing:
         raise InvalidFile(
             f"there is no directory {' and no directory '.join(missing)}",

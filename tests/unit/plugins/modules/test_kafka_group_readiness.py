@@ -182,6 +182,11 @@ def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(
     assert "there is no plan file and no receipt file in" in status()["msg"]
     missing = status(directories=[str(tmp_path / "a"), str(tmp_path), str(tmp_path / "b")])["msg"]
     assert f"there is no directory {tmp_path}/a and no directory {tmp_path}/b" in missing
+    first = status(directories=[str(tmp_path / "all/onprem-to-cloud")], migration="onprem-to-cloud")["msg"]
+    assert (
+        f" has run yet: {tmp_path}/all/onprem-to-cloud does not exist. Run streamshift.kafka.migrate_groups first"
+        in first
+    )
     for name in ("receipt.json", "plan.json"):
         (tmp_path / name).write_text("{")
     all_of_it = status(directories=[str(tmp_path / "a"), str(tmp_path)])["msg"]

@@ -281,7 +281,7 @@ def test_values_of_a_cluster_that_no_module_takes_are_told_with_their_host():
     assert list(of_play(given(), inventory(cloud=cloud), hosts=["cloud"])) == [
         "Host cloud: kafka_cluster.bootstrap_servers is a dictionary. Give a list of texts.",
         (
-            "Host cloud: kafka_cluster.security_protocol is ***. Did you mean SASL_SSL? "
+            "Host cloud: kafka_cluster.security_protocol is SASL_SLL. Did you mean SASL_SSL? "
             "The choices are PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."
         ),
         "Host cloud: kafka_cluster.sasl_plain_username is a list. Give one text.",
