@@ -479,7 +479,10 @@ def in_order(groups: t.Iterable[GroupStatus]) -> list[GroupStatus]:
 
 
 def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
-    """A header, and a line for each group in columns. A lag with * is of a group that has members there."""
+    """A header, and a line for each group in columns. A lag with * is of a group that has members there.
+
+    A line below says why lags differ, if those of a group do that should be equal.
+    """
     rows = [
         (
             group.files.group,
@@ -490,7 +493,14 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
         )
         for group in groups
     ]
-    return table(("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until"), rows)
+    return table(("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until"), rows) + [
+        "Lags count offsets, also those of transaction markers and of compacted records: for the same records, they may differ."
+    ] * any(map(_has_other_lag, groups))
+
+
+def _has_other_lag(group: GroupStatus) -> bool:
+    lags = {lag.offsets for lag in (group.source_lag, group.destination_lag) if lag is not None}
+    return group.state is GroupState.NOT_STARTED and len(lags) > 1
 
 
 def _lag_cell(lag: GroupLag | None, is_used: bool | None) -> str:

@@ -242,6 +242,11 @@ def test_a_group_knows_its_lags_and_until_when_it_can_go_back():
     assert "3_(7_expired)" in status_table([expired])[1]
     assert (row["committed_at"], row["rollback_until"]) == ("2025-11-25T12:00:00Z", "2025-11-25T12:00:05Z")
     assert row["return_until"] == "2025-11-25T12:00:07Z"
+    assert (
+        status_table([look(line())])[-1].startswith("Lags count offsets")
+        and len(status_table([look(line(), old=55)])) == 2
+    )
+    assert len(status_table([look(line(), used_new=True)])) == 2
     # Brokers keep the offsets of a group with members; nothing is left to take back of one that was returned.
     assert look(line(), used_old=True).row()["rollback_until"] is None
     assert look(line(), returned=[back(55, NOON + 9)], old=55).way_back == WayBack()
