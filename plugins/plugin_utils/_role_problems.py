@@ -223,6 +223,12 @@ def _group_clone(given: Given) -> Lines:
         )
 
 
+def _group_reset(given: Given) -> Lines:
+    if given.get("phase") in ("plan", "reset") and not given.get("resets"):
+        example = json.dumps({"group_reset_resets": [{"to": "earliest"}]})
+        yield f"group_reset_resets is not set. Say where the groups go, such as -e '{example}'."
+
+
 def _mirror_maker_group_sync(given: Given) -> Lines:
     if given.get("phase") != "rollback":
         yield from _no_policy(given)
@@ -262,6 +268,7 @@ def _migration_assessment(given: Given) -> Lines:
 _OF: dict[str, t.Callable[[Given], Lines]] = {
     "group_clone": _group_clone,
     "group_migration": _group_migration,
+    "group_reset": _group_reset,
     "migration_assessment": _migration_assessment,
     "mirror_maker_group_sync": _mirror_maker_group_sync,
     "replicator_handover": _no_policy,

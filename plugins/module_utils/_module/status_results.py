@@ -105,7 +105,8 @@ def _check_existing(directories: t.Iterable[str], migration: str | None, cluster
     if len(missing) == 1 and os.path.basename(missing[0]) == migration:
         raise InvalidFile(
             f"no migration from {clusters} has run yet: {missing[0]} does not exist",
-            remedy=f"run streamshift.kafka.migrate_groups first, or name the directory in {option_name('directories')}",
+            remedy="run streamshift.kafka.migrate_groups first, or correct "
+            f"{option_name('directories')}{files.named_after()}",
             kind=FailureKind.FILE_MISSING,
         )
     if missing:

@@ -19,6 +19,7 @@ POLICY = {"source_alias": "onprem"}
 RENAMED = [{"name": "orders", "to": "sales"}]
 NEEDED = {
     "group_clone": {"group_map": RENAMED},
+    "group_reset": {"resets": [{"to": "earliest"}]},
     "mirror_maker_group_sync": {"replication_policy": POLICY},
     "replicator_handover": {"replication_policy": POLICY},
 }
@@ -385,3 +386,13 @@ def test_a_plan_that_was_not_reviewed_is_told_before_a_cluster_is_asked(wanted, 
     assert [line.startswith(f"The plan file {plan} is not the one that was reviewed") for line in lines] == [
         True
     ] * is_told
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_refused"), [("plan", True), ("reset", True), ("apply", False), ("rollback", False)]
+)
+def test_a_reset_is_told_that_it_has_none_before_a_cluster_is_asked(phase, is_refused):
+    (told,) = problems("group_reset", phase=phase, resets=[], plan_digest="a" * 64 if phase == "apply" else None) or [
+        ""
+    ]
+    assert told.startswith("group_reset_resets is not set. Say where the groups go, such as -e '{") == is_refused

@@ -19,13 +19,14 @@ TOPICS = ["orders", "orders.archive", "__consumer_offsets", "mm2-offset-syncs.cl
 
 
 def test_everything_that_is_wrong_with_names_and_patterns_is_in_one_message():
-    wrong = Selection(groups=("a", "a", ""), group_patterns=("(", "fine"), exclude_topic_patterns=("[",))
+    wrong = Selection(groups=("a", "a", ""), group_patterns=("(", "fine", "*"), exclude_topic_patterns=("[",))
     with pytest.raises(InvalidInput) as refused:
         wrong.check()
     assert str(refused.value) == (
         "groups, entry 3 is empty (remove it); groups names a twice (remove one of them, or correct it if another one was "
         "meant); group_patterns holds '(', which is no regular expression: missing ), unterminated subpattern at position 0 "
-        "(correct the pattern); exclude_topic_patterns holds '[', which is no regular expression: unterminated character set "
+        "(correct the pattern); group_patterns holds '*', which is no regular expression: nothing to repeat at position 0 "
+        "(correct the pattern (did you mean '.*'?)); exclude_topic_patterns holds '[', which is no regular expression: unterminated character set "
         "at position 0 (correct the pattern)."
     )
 
