@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._module._report.sections import MOST_ROWS
+
 # What has a row for each group or partition, which may be very many.
 _LEFT_OUT = frozenset({"entries", "diff", "readiness", "ranges", "topics", "groups", "members"})
 # What Ansible adds: it may hold a secret, or objects that no module can be given.
@@ -13,13 +15,16 @@ _LEFT_OUT |= {"invocation", "exception", "module_stderr", "module_stdout", "warn
 
 
 def results_of(given: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The results by their steps, without rows.
+    """The results by their steps, without rows, but for those of a rollback that its report shows: no file has them.
 
     given: results, or the names of the variables that tasks have registered them in, which need not be there. These values are
     worked out, and templating would copy each row.
     """
-    return {step: _short(variables.get(its, {}) if isinstance(its, str) else its) for step, its in given.items()}
+    return {step: _short(variables.get(its, {}) if isinstance(its, str) else its, step) for step, its in given.items()}
 
 
-def _short(result: t.Any) -> t.Any:
-    return {name: its for name, its in result.items() if name not in _LEFT_OUT} if isinstance(result, dict) else result
+def _short(result: t.Any, step: str) -> t.Any:
+    if not isinstance(result, dict):
+        return result
+    rows = {"entries": result["entries"][:MOST_ROWS]} if step == "rollback" and "entries" in result else {}
+    return {name: its for name, its in result.items() if name not in _LEFT_OUT} | rows

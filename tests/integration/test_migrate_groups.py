@@ -396,6 +396,29 @@ def test_a_blocked_plan_fails_and_commits_nothing(source, destination, orders, c
     assert committed(destination, orders) == committed(destination, blocked) == {}
 
 
+def test_what_another_directory_has_written_is_not_offered_to_be_rolled_back(source, destination, orders, controller):
+    its = {"groups": [orders]}
+    done(controller.migrate_groups(**its, directory="first"))
+    written = committed(destination, orders)
+    output = done(controller.migrate_groups(**its, write_report=True)).output
+    assert "there already, and this directory has not written" in output and "To roll back" not in output
+    ticket = (controller.directory / "kafka-migrations/onprem-to-cloud/report.md").read_text()
+    assert "cannot roll" in ticket and "Keep receipt.json" not in ticket
+    other = f"{orders}-other"
+    commit(source, other, {(orders, 0): 1})
+    done(controller.migrate_groups(groups=[other]))  # there is a receipt now
+    status = done(controller.migration_status()).output
+    assert f"not_started ({orders}): start the consumers at the destination." in status
+    refused = failed(controller.migrate_groups(**its, phase="rollback"))
+    assert f"group {orders} is not in the receipt" in refused and committed(destination, orders) == written
+    undone = done(controller.migrate_groups(groups=[other], phase="rollback", write_report=True)).output
+    assert "Rollback of 1 of 1 group in the receipt" in undone
+    ticket = (controller.directory / "kafka-migrations/onprem-to-cloud/report.md").read_text()
+    assert re.search(rf"{other} {orders}-0.* \| \d+ \| none \| rolled back \|", ticket), ticket
+    assert done(controller.migrate_groups(**its, directory="first", phase="rollback"))
+    assert committed(destination, orders) == {}
+
+
 def test_a_named_group_keeps_a_topic_called_like_one_of_a_tool_and_what_a_pattern_leaves_out_is_listed(
     source, destination, orders, controller
 ):

@@ -1,5 +1,6 @@
 """Which results a run is told by: those of its tasks, whatever rows they have."""
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.sections import MOST_ROWS
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._results import results_of
 
 
@@ -30,3 +31,11 @@ def test_nothing_is_passed_on_that_ansible_adds():
         "warnings": [object()],
     }
     assert results_of({"plan": failed}, {}) == {"plan": {"failed": True, "msg": "no broker answers"}}
+
+
+def test_the_report_of_a_rollback_gets_the_first_rows():
+    rows = [{"partition": number} for number in range(MOST_ROWS + 1)]
+    assert results_of({"rollback": {"entries": rows}, "groups": {"entries": rows}}, {}) == {
+        "rollback": {"entries": rows[:-1]},
+        "groups": {},
+    }

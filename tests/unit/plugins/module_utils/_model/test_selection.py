@@ -26,8 +26,8 @@ def test_everything_that_is_wrong_with_names_and_patterns_is_in_one_message():
         "groups, entry 3 is empty (remove it); groups names a twice (remove one of them, or correct it if another one was "
         "meant); group_patterns holds '(', which is no regular expression: missing ), unterminated subpattern at position 0 "
         "(correct the pattern); group_patterns holds '*', which is no regular expression: nothing to repeat at position 0 "
-        "(correct the pattern (did you mean '.*'?)); exclude_topic_patterns holds '[', which is no regular expression: unterminated character set "
-        "at position 0 (correct the pattern)."
+        "(correct the pattern (did you mean '.*'?)); exclude_topic_patterns holds '[', which is no regular expression: "
+        "unterminated character set at position 0 (correct the pattern)."
     )
 
 
