@@ -79,7 +79,7 @@ from ansible.template import Templar
 from ansible.utils.vars import load_extra_vars
 from jinja2 import Undefined, UndefinedError
 
-from ..module_utils._model.progress import MANY_NAMED, first_names
+from ..module_utils._model.wording import MANY_NAMED, first_names
 from ..plugin_utils._given import Given, HostCluster, Inventory, cut_at_blanks, role_options
 from ..plugin_utils._inventory import beside_inventory, inventory_directory
 from ..plugin_utils._problems import cluster_options, of_clusters, of_play

@@ -9,8 +9,8 @@ import json
 import shlex
 import typing as t
 
-from ..module_utils._model.progress import MANY_NAMED, counted
 from ..module_utils._model.run_record import READ_BACK, UNTIMED
+from ..module_utils._model.wording import MANY_NAMED, counted
 from ..module_utils._module.run_outcome import Result, RunOutcome
 
 

@@ -8,9 +8,9 @@ import typing as t
 
 from .._matching.certificates import DISTINCT
 from .._model.notes import Note, NoteKind
-from .._model.progress import are, counted
 from .._model.report import Finding, Flaw, ProblemKind
 from .._model.verdicts import Absent, deleted_before
+from .._model.wording import are, counted
 from .claims import Claim, Windows
 from .sums import Counts, Spot
 

@@ -13,8 +13,8 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError, ConnectionFailed
 from .._model.group_state import Commits, CommittedOffset
 from .._model.grouping import chunks
-from .._model.progress import first_names
 from .._model.records import TopicPartition
+from .._model.wording import first_names
 from .abilities import Ability, KnownSince
 from .admin_client import AdminClient, Request, exchange, missing_part
 from .attempts import DEADLINE_SECONDS, attempt

@@ -10,8 +10,8 @@ from .._model.connection import Connection
 from .._model.errors import NotAuthorized
 from .._model.group_state import Commits, CommittedOffset
 from .._model.grouping import chunks, values_by_key
-from .._model.progress import MANY_NAMED, first_names
 from .._model.records import TopicPartition
+from .._model.wording import MANY_NAMED, first_names
 from .abilities import Ability
 from .admin_client import AdminClient, BrokerQuestion, Request, answer_to, can, exchange
 from .reasons import ErrorCode, as_exception, raise_if_retriable

@@ -13,8 +13,8 @@ from time import monotonic
 from .._model.cluster_identity import LogRange
 from .._model.connection import Connection
 from .._model.errors import NotFound
-from .._model.progress import first_of
 from .._model.records import NO_TIMESTAMP, TopicPartition
+from .._model.wording import first_of
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt

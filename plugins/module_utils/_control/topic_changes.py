@@ -12,7 +12,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError, ConnectionFailed
 from .._model.new_topics import NewTopic
-from .._model.progress import counted
+from .._model.wording import counted
 from .admin_client import AdminClient, Request, exchange
 from .attempts import attempt
 from .configs import TopicConfigs, alteration_rows, configs_of, raise_for_changes

@@ -18,7 +18,7 @@ import urllib.parse
 from .._model.addresses import masked
 from .._model.connection import TOKEN_OPTIONS, Connection
 from .._model.errors import ConnectionFailed, LoginEnded, MigrationError
-from .._model.progress import time_text
+from .._model.wording import time_text
 from . import msk
 from .http_json import Endpoint, HttpAnswer, ask, ask_patiently
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from .._model.policies import OnExpired, OnNoAnchor
-from .._model.progress import counted
 from .._model.verdicts import Reason, Verdict
+from .._model.wording import counted
 from .certificates import NoRecordBefore
 from .evidence import Decision, blocked
 

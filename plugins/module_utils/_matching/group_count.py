@@ -9,8 +9,8 @@ import typing as t
 
 from .._model.grouping import values_by_key
 from .._model.match_on import Matching
-from .._model.progress import counted
 from .._model.verdicts import Absent
+from .._model.wording import counted
 from .axis import Sides
 from .count_parts import ARRIVED, SURELY_ARRIVED, Facts, Placed, Placing, Reach
 from .counted_contents import CountedContents

@@ -12,9 +12,9 @@ import functools
 import itertools
 
 from .._model.match_on import Matching
-from .._model.progress import counted
 from .._model.record_sum import Bound, RecordSum
 from .._model.records import Record
+from .._model.wording import counted
 from .between import Back, count_back
 from .context import read_context
 from .evidence import Decision, LogFacts

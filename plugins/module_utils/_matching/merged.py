@@ -14,9 +14,9 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._model.progress import counted
 from .._model.records import TopicPartition
 from .._model.verdicts import BEFORE_LOSS, Reason, Verdict
+from .._model.wording import counted
 from . import chosen, rows
 from .between import Between
 from .certificates import CountedBefore, NothingConsumed

@@ -10,9 +10,9 @@ import dataclasses
 
 from .._model.match_on import Matching
 from .._model.policies import OnNoAnchor
-from .._model.progress import counted
 from .._model.records import Record
 from .._model.verdicts import BEFORE_LOSS, Copied, Reason
+from .._model.wording import counted
 from . import chosen
 from .between import count_back
 from .certificates import DISTINCT, ConsumedBefore, Lossless, NoRecordBefore, NothingConsumed, NothingThere

@@ -10,9 +10,9 @@ import dataclasses
 import typing as t
 
 from .._model.match_on import Matching
-from .._model.progress import counted
 from .._model.records import Record
 from .._model.verdicts import Absent, Copied, Reason, Verdict, Way, deleted_before
+from .._model.wording import counted
 from . import rows
 from .between import Between, Located, offset_between
 from .certificates import DISTINCT, CountedBefore, WholeLogs

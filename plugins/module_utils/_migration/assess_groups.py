@@ -23,9 +23,9 @@ from .._model.group_overview import GroupOverview
 from .._model.grouping import nested
 from .._model.idle import moves, moves_text
 from .._model.known_names import TOPICS, known, streams_owner
-from .._model.progress import counted, first_names, first_of
 from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink
+from .._model.wording import counted, first_names, first_of
 from .group_risks import ClusterView, assessed_group, group_risks
 from .list_groups import GroupOverviews
 from .source_topics import ClusterTopics, next_times, or_risk, read_topics, sampled_schema_ids

@@ -12,8 +12,8 @@ from .._model.assessment import Assessment
 from .._model.connection import Connection
 from .._model.errors import MigrationError, NotAuthorized
 from .._model.mapping import Mapping
-from .._model.progress import counted, first_names, first_of
 from .._model.risks import Risk, RiskKind
+from .._model.wording import counted, first_names, first_of
 from .drafts import Draft
 from .setting_differences import SettingDifference, SettingKind, setting_differences
 from .source_topics import topics_without

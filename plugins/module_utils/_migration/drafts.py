@@ -16,10 +16,10 @@ from .._model.match_on import EVERYTHING, MatchOn
 from .._model.option_names import option_name, ways
 from .._model.plan import Evidence, PlanEntry, SourcePosition
 from .._model.policies import OnConflict, OnUncommitted
-from .._model.progress import first_names, first_of
 from .._model.records import TopicPartition
 from .._model.snapshot import IN_BACKUP, OpenTransaction, Snapshot
 from .._model.verdicts import Reason, Verdict
+from .._model.wording import first_names, first_of
 
 
 class Draft(t.NamedTuple):

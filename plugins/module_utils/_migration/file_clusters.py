@@ -16,10 +16,10 @@ from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.option_names import another_directory, correct_clusters, path_option
 from .._model.plan import Plan, PlanEntry
-from .._model.progress import counted
 from .._model.receipt import Key
 from .._model.records import TopicPartition
 from .._model.snapshot import Snapshot
+from .._model.wording import counted
 
 
 def keeps_rollback() -> str:

@@ -13,11 +13,11 @@ from .._model.errors import NotFound
 from .._model.grouping import values_by_key
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
-from .._model.progress import MANY_NAMED, first_of
 from .._model.records import TopicPartition
 from .._model.selection import Selection
 from .._model.snapshot import IN_BACKUP, OpenTransaction, Snapshot
 from .._model.visible_text import group_partition, names_text
+from .._model.wording import MANY_NAMED, first_of
 from . import not_taken
 from .file_clusters import check_snapshot_cluster
 from .take_snapshot import TakenSnapshot

@@ -13,10 +13,10 @@ from .._model.documents import utc_text
 from .._model.group_overview import GroupOverview
 from .._model.grouping import values_by_key
 from .._model.known_names import ICEBERG_CONTROL, streams_owner
-from .._model.progress import counted, first_of
 from .._model.records import TopicPartition, every_partition
 from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink
+from .._model.wording import counted, first_of
 from .source_topics import ClusterTopics
 
 _DAY = 86_400_000  # milliseconds

@@ -13,8 +13,8 @@ from .._model.cluster_identity import ClusterIdentity
 from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.notes import Note, NoteKind
-from .._model.progress import first_of
 from .._model.records import TopicPartition
+from .._model.wording import first_of
 
 PATIENCE = 5.0  # seconds for one answer, and for further tries
 

@@ -23,9 +23,9 @@ from .._model.grouping import values_by_key
 from .._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
 from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters
-from .._model.progress import first_of
 from .._model.records import TopicPartition
 from .._model.visible_text import visible_name
+from .._model.wording import first_of
 from .file_clusters import check_same
 from .still_written import Ends, StillWritten, grown_topics
 

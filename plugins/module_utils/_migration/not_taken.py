@@ -8,10 +8,10 @@ import typing as t
 
 from .._model.known_names import GROUPS, TOPICS, known, with_owner
 from .._model.left_out import partitions_text
-from .._model.progress import MANY_NAMED, first_names, first_of
 from .._model.records import TopicPartition
 from .._model.selection import Selected, Selection
 from .._model.visible_text import visible_name
+from .._model.wording import MANY_NAMED, first_names, first_of
 
 
 def group_lines(excluded: t.Sequence[str], without_offsets: t.Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from .._model.errors import Refused
 from .._model.failure_kinds import FailureKind
 from .._model.mapping import Mapping
 from .._model.option_names import option_name, ways
-from .._model.progress import first_names, first_of
+from .._model.wording import first_names, first_of
 from .drafts import Draft, without_new
 
 

@@ -22,13 +22,13 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters, option_name, path_option, ways
 from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnRewind
-from .._model.progress import NAMED, counted, first_names, first_of
 from .._model.receipt import Receipt
 from .._model.records import TopicPartition, every_partition
 from .._model.removed import Removed
 from .._model.selection import Selection
 from .._model.spark import SparkOptions
 from .._model.verdicts import Reason
+from .._model.wording import NAMED, counted, first_names, first_of
 from .._spark.session import absence, obstacle
 from . import drafts, take_snapshot
 from .drafts import Draft

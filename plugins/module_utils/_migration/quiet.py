@@ -14,10 +14,11 @@ from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.group_state import GroupMember, GroupReading, open_text, partitions_of
 from .._model.idle import Move, moves, moves_text
-from .._model.progress import NAMED, Say, first_of, paced, silent
+from .._model.progress import Say, paced, silent
 from .._model.records import TopicPartition
 from .._model.selection import Selection
 from .._model.visible_text import visible_name
+from .._model.wording import NAMED, first_of
 from .._records.group_members import consumer_protocol_members
 
 PAUSE = 1.0  # seconds between two looks

@@ -15,9 +15,9 @@ import typing as t
 from .._model.group_state import CommittedOffset, GroupReading
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, ways
-from .._model.progress import first_names
 from .._model.receipt import Key, Receipt
 from .._model.snapshot import SnapshotEntry
+from .._model.wording import first_names
 
 Readings = t.Mapping[str, GroupReading]
 

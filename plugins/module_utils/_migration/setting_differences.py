@@ -12,8 +12,8 @@ import typing as t
 from .._control import configs, positions
 from .._model.connection import Connection
 from .._model.errors import MigrationError
-from .._model.progress import counted
 from .._model.records import TopicPartition
+from .._model.wording import counted
 from .drafts import Draft
 
 SettingValues = t.Mapping[str, str]

@@ -17,9 +17,9 @@ from .._model.connection import Connection
 from .._model.errors import LogChanged, MigrationError
 from .._model.grouping import chunks, values_by_key
 from .._model.known_names import TOPICS, known
-from .._model.progress import counted, first_of
 from .._model.records import NO_TIMESTAMP, TopicPartition, every_partition
 from .._model.risks import Risk, RiskKind
+from .._model.wording import counted, first_of
 from .._records import range_reader, tables
 from .._records.scanning import Range
 

@@ -12,9 +12,9 @@ from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.grouping import values_by_key
 from .._model.plan import Plan
-from .._model.progress import counted, first_of
 from .._model.receipt import Key
 from .._model.records import TopicPartition
+from .._model.wording import counted, first_of
 
 _RECENT = 60_000  # milliseconds before the last record: who has not written since then may have stopped long ago
 

@@ -21,12 +21,13 @@ from .._model.known_names import GROUPS, known
 from .._model.notes import Note, NoteKind, excluded
 from .._model.option_names import moves_groups, option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
-from .._model.progress import Say, first_names, silent
+from .._model.progress import Say, silent
 from .._model.records import TopicPartition, every_partition
 from .._model.removed import Removed
 from .._model.selection import Selected, Selection, all_topics, seen_on
 from .._model.snapshot import IN_BACKUP, OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
 from .._model.visible_text import names_text, visible_name
+from .._model.wording import first_names
 from . import not_taken, quiet, selected_groups
 from .file_clusters import check_cluster, keeps_rollback
 

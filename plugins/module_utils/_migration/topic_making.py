@@ -18,7 +18,7 @@ from .._model.connection import Connection
 from .._model.errors import NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.new_topics import IN_SYNC, NewTopic, is_as_made, takes_no_records
-from .._model.progress import first_of
+from .._model.wording import first_of
 
 DENIED = "TOPIC_AUTHORIZATION_FAILED"
 _EXISTS = "TOPIC_ALREADY_EXISTS"

@@ -12,7 +12,7 @@ from .._model.connection import Connection
 from .._model.mapping import Mapping, Rule
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
-from .._model.progress import MANY_NAMED
+from .._model.wording import MANY_NAMED
 from .drafts import Draft
 
 

@@ -8,7 +8,7 @@ import typing as t
 
 from .errors import InvalidInput
 from .file_rows import one_of
-from .progress import first_of
+from .wording import first_of
 
 TOPIC, GROUP, TRANSACTIONAL_ID = "TOPIC", "GROUP", "TRANSACTIONAL_ID"
 LITERAL, PREFIXED = "LITERAL", "PREFIXED"

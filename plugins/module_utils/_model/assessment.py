@@ -13,9 +13,9 @@ from .file_rows import read_row
 from .group_overview import spreadsheet
 from .grouping import values_by_key
 from .plan import PlanEntry
-from .progress import counted
 from .risks import Risk, RiskKind, Severity
 from .verdicts import Reason, Verdict
+from .wording import counted
 
 KIND = "assessment"
 OTHER_USES = ("tool", "share", "connect workers", "other")  # of groups that share topics with others by design

@@ -11,10 +11,10 @@ from .failure_kinds import FailureKind
 from .faults import all_done
 from .notes import Note, excluded
 from .option_names import option_name
-from .progress import MANY_NAMED, are, first_names, first_of
 from .records import TopicPartition
 from .selection import Selected, Selection, all_topics, comma_hint, name_hint, unused_cause
 from .visible_text import names_text, quoted_list, visible_name
+from .wording import MANY_NAMED, are, first_names, first_of
 
 _EXAMPLES = {"group": "billing.*", "topic": "orders.*"}
 

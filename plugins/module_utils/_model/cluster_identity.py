@@ -14,8 +14,8 @@ import typing as t
 
 from . import documents
 from .file_rows import RARE, Among, Form, Name, offset_pair
-from .progress import counted
 from .records import TopicPartition
+from .wording import counted
 
 UNKNOWN_ID = "unknown"  # stands for the id of a cluster that gives none
 _NO_IDS = frozenset({UNKNOWN_ID, "None"})  # the second one in files of earlier releases

@@ -25,8 +25,8 @@ from .background import without_collecting
 from .errors import InvalidFile
 from .failure_kinds import FailureKind
 from .option_names import path_option
-from .progress import first_of
 from .visible_text import shortened
+from .wording import first_of
 
 Json = dict[str, t.Any]
 VERSION = 1

@@ -8,7 +8,7 @@ import typing as t
 
 from .errors import InvalidFile, InvalidInput, MigrationError, NotFound, Refused
 from .option_names import option_name
-from .progress import first_of
+from .wording import first_of
 
 _SHARED = ("cluster", "group", "topic", "why", "remedy")
 _COLLECTED = (InvalidFile, InvalidInput, NotFound, Refused)

@@ -13,10 +13,10 @@ from .cluster_identity import LogRange
 from .group_lag import GroupLag, lag_members, lag_sum
 from .group_state import GroupKind, GroupMember, GroupReading
 from .known_names import GROUPS, ICEBERG_CONTROL, known
-from .progress import first_of
 from .records import TopicPartition
 from .selection import Selection
 from .visible_text import table, unbroken, visible, visible_name
+from .wording import first_of
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _CSV_COLUMNS = (*_COLUMNS, "expired")  # at the end, where it moves no column of an earlier release

@@ -14,8 +14,8 @@ import typing as t
 from .file_rows import Seconds
 from .group_state import GroupReading, open_text
 from .option_names import option_name, ways
-from .progress import first_of
 from .records import TopicPartition
+from .wording import first_of
 
 Offsets = t.Mapping[TopicPartition, "int | None"]
 LATEST = 60.0  # seconds: who has written before that may have stopped since

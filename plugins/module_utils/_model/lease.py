@@ -10,7 +10,7 @@ import typing as t
 from . import documents
 from .file_rows import LATER, Form, Seconds, read_file, write_row
 from .notes import Note, NoteKind
-from .progress import first_names
+from .wording import first_names
 
 KIND = "lease"
 FILE = "lease.json"

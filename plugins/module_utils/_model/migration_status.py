@@ -15,11 +15,11 @@ from .group_state import CommittedOffset, GroupReading, same_commit
 from .grouping import values_by_key
 from .lease import UNFINISHED, OpenRun
 from .plan import Plan, PlanEntry
-from .progress import counted, first_of
 from .receipt import Key, Receipt, ReceiptEntry
 from .records import TopicPartition
 from .verdicts import Verdict
 from .visible_text import names_text, table, unbroken, visible_name
+from .wording import counted, first_of
 
 Readings = t.Mapping[str, GroupReading]
 _NOT_ASKED = GroupReading("", False, "", "", "", {})

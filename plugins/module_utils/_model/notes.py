@@ -9,7 +9,7 @@ import typing as t
 
 from .known_names import GROUPS, TOPICS, with_owner
 from .option_names import option_name
-from .progress import first_of
+from .wording import first_of
 
 _NAMED = 100  # groups or topics that a note names
 

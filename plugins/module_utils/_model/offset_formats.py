@@ -12,10 +12,10 @@ from .errors import InvalidFile, InvalidInput
 from .group_state import CommittedOffset
 from .grouping import nested
 from .option_names import option_name
-from .progress import first_names
 from .records import TopicPartition
 from .selection import Selection
 from .snapshot import Snapshot, SnapshotEntry, SnapshotGroup, from_json, is_json
+from .wording import first_names
 
 # Offsets of one group; None for a partition on which it has committed none.
 Positions: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"

@@ -13,12 +13,12 @@ from .group_lag import GroupLag, lag_on
 from .group_state import GroupReading
 from .grouping import values_by_key
 from .plan import Plan, PlanEntry
-from .progress import counted, first_of
 from .receipt import Key, Receipt, ReceiptEntry
 from .record_sum import NOTHING, RecordSum
 from .records import TopicPartition
 from .report import Finding
 from .verdicts import Reason, Verdict
+from .wording import counted, first_of
 
 MOST_LINES = 20
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from .progress import counted
+from .wording import counted
 
 NOT_COUNTED = "not counted"
 

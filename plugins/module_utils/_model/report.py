@@ -14,10 +14,10 @@ from .file_rows import RARE, At, Form, partition_from, read_file, read_row, row_
 from .idle import NOT_LOOKED, EarlierLook
 from .match_on import PART
 from .notes import Note, NoteKind
-from .progress import counted
 from .record_sum import Bound, RecordSum
 from .records import TopicPartition
 from .visible_text import group_partition, visible_name
+from .wording import counted
 
 KIND = "report"
 _TOLERATED = " (on_absent: warn)"  # ends a note

@@ -19,9 +19,9 @@ from .failure_kinds import FailureKind
 from .faults import all_of, faults_of, raise_any
 from .notes import Note, NoteKind
 from .option_names import option_name
-from .progress import MANY_NAMED, first_of
 from .records import TopicPartition
 from .visible_text import names_text, quoted, visible_name
+from .wording import MANY_NAMED, first_of
 
 DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
 DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)

@@ -12,9 +12,9 @@ from . import documents
 from .errors import InvalidFile, InvalidInput
 from .failure_kinds import FailureKind
 from .group_state import CommittedOffset
-from .progress import counted
 from .records import LEGAL_TOPIC, TopicPartition
 from .snapshot import SnapshotEntry
+from .wording import counted
 
 BYTE_ORDER_MARK = "\ufeff"
 

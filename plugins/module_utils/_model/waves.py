@@ -12,9 +12,9 @@ from .faults import all_of, raise_any
 from .grouping import values_by_key
 from .notes import Note
 from .option_names import option_name
-from .progress import counted, first_names, first_of
 from .selection import Selection
 from .visible_text import visible_name
+from .wording import counted, first_names, first_of
 
 _OPEN = "open"  # what no migration knows
 

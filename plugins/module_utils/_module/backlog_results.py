@@ -11,8 +11,8 @@ from .._migration._backlog.copy_backlog import CopyOutcome
 from .._migration._backlog.entries import RangeSummary
 from .._migration._backlog.removal import Removal
 from .._model.backlog import Backlog, BacklogTopic
-from .._model.progress import counted, first_names
 from .._model.visible_text import table
+from .._model.wording import counted, first_names
 from . import results
 
 

@@ -16,10 +16,10 @@ from .._model.grouping import nested
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.plan import Plan
-from .._model.progress import are, counted, first_of, part_of
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Verdict
 from .._model.visible_text import group_partition
+from .._model.wording import are, counted, first_of, part_of
 from . import files, results
 
 

@@ -9,8 +9,8 @@ import typing as t
 from .._migration._promotion.undo import Undo
 from .._model.acls import EVERY, LITERAL, TOPIC, Acl
 from .._model.grouping import values_by_key
-from .._model.progress import counted
 from .._model.topic_plan import ADD, DEFAULT, EXTRA, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
+from .._model.wording import counted
 from .results import Diff, diff
 
 _VERBS = {ADD: "added:", REMOVE: "removed:"}

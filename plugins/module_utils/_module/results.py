@@ -16,10 +16,10 @@ from .._model.left_out import partitions_text
 from .._model.notes import Note
 from .._model.plan import Plan, PlanEntry
 from .._model.policies import ReturnEntries
-from .._model.progress import counted
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Reason, Verdict
 from .._model.visible_text import group_partition, visible, visible_name
+from .._model.wording import counted
 
 Diff = dict[str, str]
 _Commits = t.Mapping[tuple[str, t.Any], t.Optional[CommittedOffset]]  # noqa: UP045 - the pylint of the sanity tests

@@ -11,9 +11,9 @@ import typing as t
 from .._model.grouping import values_by_key
 from .._model.history import ROUND_PHASES
 from .._model.notes import NoteKind
-from .._model.progress import first_names
 from .._model.run_record import VERIFYING, Failure, RunRecord, Step
 from .._model.visible_text import visible_name
+from .._model.wording import first_names
 
 Result = t.Mapping[str, t.Any]
 # Of a round, only what it has written is worth keeping: snapshot and plan differ in each.

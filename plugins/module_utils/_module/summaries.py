@@ -13,13 +13,13 @@ from .._model.group_state import CommittedOffset
 from .._model.grouping import values_by_key
 from .._model.left_out import entry_lines
 from .._model.plan import Plan, PlanEntry
-from .._model.progress import counted
 from .._model.readiness import absent_records
 from .._model.record_sum import Bound, RecordSum
 from .._model.records import TopicPartition
 from .._model.report import Finding
 from .._model.verdicts import Verdict
 from .._model.visible_text import table, unbroken
+from .._model.wording import counted
 from .results import blocked_line, entry_line, plan_counts
 
 MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen

@@ -21,7 +21,7 @@ from .._model.errors import InvalidFile, InvalidInput, MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
-from .._model.progress import counted
+from .._model.wording import counted
 from . import files, options
 
 if t.TYPE_CHECKING:

@@ -11,8 +11,8 @@ from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
-from .._model.progress import counted
 from .._model.report import PartitionOffset, Problem, ProblemKind, counts_by_kind, summary
+from .._model.wording import counted
 from .results import note_results
 
 

@@ -16,8 +16,8 @@ from .._model.connection import Connection
 from .._model.copy_progress import Progress, begin_anew
 from .._model.errors import LogChanged, Refused
 from .._model.failure_kinds import FailureKind
-from .._model.progress import are, counted
 from .._model.records import TopicPartition
+from .._model.wording import are, counted
 from . import refusals
 from .consumer_client import Opened, open_consumer
 from .fingerprint import fingerprint

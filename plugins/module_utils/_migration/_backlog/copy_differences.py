@@ -15,10 +15,11 @@ from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.plan import PlanEntry
-from ..._model.progress import Say, counted, first_of
+from ..._model.progress import Say
 from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
+from ..._model.wording import counted, first_of
 from ..._records.copied_so_far import LastGroup
 from ..._spark.copy_job import Compared, compare
 from ..._spark.session import open_session

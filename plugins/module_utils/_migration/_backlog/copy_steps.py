@@ -17,8 +17,9 @@ from ..._model.errors import BrokerError, MigrationError
 from ..._model.failure_kinds import FailureKind
 from ..._model.grouping import values_by_key
 from ..._model.notes import Note
-from ..._model.progress import Say, counted
+from ..._model.progress import Say
 from ..._model.records import every_partition
+from ..._model.wording import counted
 from ..._records.claiming import Lost
 from ..._records.jobs import Job
 from ..._spark.copy_job import check_speculation, copy, rebuild

@@ -18,12 +18,12 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnUncommitted
-from ..._model.progress import first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.record_sum import Bound
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import names_text
+from ..._model.wording import first_of
 from ..drafts import Draft, decided
 from .unconsumed import standing
 

@@ -16,10 +16,10 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, path_option
-from ..._model.progress import first_names, first_of
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition, every_partition
 from ..._model.visible_text import visible_name
+from ..._model.wording import first_names, first_of
 from ..._records.whole_ranges import RecordCount, count_records
 from .copy_state import read_progress
 

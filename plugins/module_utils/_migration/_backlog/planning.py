@@ -19,10 +19,10 @@ from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import another_directory, correct_clusters, give_back, option_name
 from ..._model.policies import OnLostProgress, OnUncommitted
-from ..._model.progress import counted
 from ..._model.records import TopicPartition
 from ..._model.snapshot import Snapshot
 from ..._model.spark import SparkOptions
+from ..._model.wording import counted
 from .. import drafts
 from ..drafts import Draft
 from ..file_clusters import check_cluster, check_snapshot_cluster

@@ -17,8 +17,9 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan
-from ..._model.progress import Say, counted
+from ..._model.progress import Say
 from ..._model.records import TopicPartition
+from ..._model.wording import counted
 from ..._records.claiming import Claimed, KnownProgress, claim, fence
 from . import others, preconditions, suspended_settings, takeover
 from .copy_state import existing_groups, read_progress

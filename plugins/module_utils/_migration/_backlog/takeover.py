@@ -28,8 +28,8 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import Commits
 from ..._model.option_names import option_name
 from ..._model.policies import OnLostProgress
-from ..._model.progress import counted
 from ..._model.records import TopicPartition
+from ..._model.wording import counted
 from ..._records.claiming import Claimed, KnownProgress, Lost, claim
 from ..processes import started
 from . import others, preconditions

@@ -17,9 +17,9 @@ from ..._model.faults import raise_any
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnUncommitted
-from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.verdicts import BEFORE_LOSS
+from ..._model.wording import counted, first_of
 from ..cut_logs import cut_off
 from ..drafts import Draft
 

@@ -18,12 +18,12 @@ from ..._model.left_out import left_out as not_done
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, is_in_one_cluster
 from ..._model.plan import Plan
-from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Pending, Receipt, ReceiptEntry
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
 from ..._model.visible_text import names_text
+from ..._model.wording import are, part_of
 from .. import renewal
 from ..file_clusters import changed_entries, check_cluster, check_same, correct_file, keeps_rollback
 from . import conflicts, coverage, rollback, writing

@@ -22,8 +22,8 @@ from ..._model.notes import Note
 from ..._model.option_names import option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpiring
-from ..._model.progress import counted
 from ..._model.receipt import Key, Receipt, ReceiptEntry
+from ..._model.wording import counted
 from .. import quiet, renewal
 from . import conflicts, entry_decision, writing
 from .conflicts import Target, Writes

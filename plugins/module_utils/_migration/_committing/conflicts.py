@@ -14,10 +14,10 @@ from ..._model.left_out import partitions_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind
-from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Origin, Pending, Receipt, ReceiptEntry
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import group_partition
+from ..._model.wording import are, part_of
 
 Target: t.TypeAlias = "CommittedOffset | None"
 Commits = t.Mapping[Key, CommittedOffset]

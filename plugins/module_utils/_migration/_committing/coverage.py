@@ -14,11 +14,11 @@ from ..._model.idle import moves, moves_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnMissingEntry
-from ..._model.progress import are, counted, first_names, first_of
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
 from ..._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry
 from ..._model.visible_text import visible_name
+from ..._model.wording import are, counted, first_names, first_of
 
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]
 

@@ -19,11 +19,11 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnAdvance, OnRewind
-from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Origin, Pending, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Verdict
 from ..._model.visible_text import group_partition, visible_name
+from ..._model.wording import counted, first_of
 from .conflicts import Target, Writes, entry_refusal, kept_by_policy
 from .outcome import CommitOptions
 

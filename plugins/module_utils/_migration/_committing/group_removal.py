@@ -18,12 +18,12 @@ from ..._model.notes import Note
 from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
-from ..._model.progress import first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.removed import Removed
 from ..._model.selection import Selection
 from ..._model.visible_text import group_partition, visible_name
+from ..._model.wording import first_of
 from .. import not_taken
 from ..file_clusters import check_cluster, correct_file, keeps_rollback, plan_again
 from . import conflicts, removable, rollback, writing

@@ -13,9 +13,9 @@ from ..._model.notes import Note
 from ..._model.option_names import at_destination
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind, OnStillWritten
-from ..._model.progress import are, counted
 from ..._model.receipt import Key, Receipt
 from ..._model.verdicts import Verdict
+from ..._model.wording import are, counted
 from ..still_written import StillWritten
 from .conflicts import Target
 from .writing import Written

@@ -11,9 +11,9 @@ from ..._model.errors import InvalidInput, NotFound
 from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping, Prefixes
 from ..._model.option_names import option_name
-from ..._model.progress import first_names
 from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.selection import Selection
+from ..._model.wording import first_names
 from . import rollback
 
 MapRows = list[dict[str, t.Any]]

@@ -19,11 +19,11 @@ from ..._model.grouping import values_by_key
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
 from ..._model.policies import OnAdvance, OnRewind
-from ..._model.progress import MANY_NAMED, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selection
 from ..._model.visible_text import group_partition, visible_name
+from ..._model.wording import MANY_NAMED, counted, first_names, first_of
 from . import conflicts
 from .conflicts import Commits, Target
 

@@ -24,9 +24,9 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import because_of, give_back, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup
-from ..._model.progress import counted, first_names
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
+from ..._model.wording import counted, first_names
 from .. import quiet
 from .conflicts import Writes
 

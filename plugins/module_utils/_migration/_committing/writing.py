@@ -21,9 +21,9 @@ from ..._model.idle import idle_problem, idle_remedy
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.policies import OnActiveGroup
-from ..._model.progress import counted, first_names, part_of
 from ..._model.receipt import Key
 from ..._model.visible_text import names_text
+from ..._model.wording import counted, first_names, part_of
 from .. import quiet
 from .conflicts import Target
 

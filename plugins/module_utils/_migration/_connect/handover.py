@@ -19,10 +19,10 @@ from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
 from ..._model.policies import OnMisplaced, OnRewind
-from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition, every_partition
 from ..._model.replication_policy import HEARTBEATS, ReplicationPolicy
 from ..._model.selection import Selected, Selection, all_excluded
+from ..._model.wording import counted, first_of
 from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, read_positions
 from .still_copying import IDLE_WAIT, Look, check_rests

@@ -9,9 +9,9 @@ import typing as t
 from ..._model.errors import GroupBusy
 from ..._model.idle import moves, moves_text
 from ..._model.notes import Note, NoteKind
-from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
+from ..._model.wording import counted, first_of
 from .replicator import Offsets, Replicator
 
 IDLE_WAIT = 5.0  # seconds between two looks

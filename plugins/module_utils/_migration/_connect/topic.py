@@ -16,8 +16,8 @@ from ..._model.connection import Connection
 from ..._model.errors import DamagedRecord
 from ..._model.new_topics import NewTopic
 from ..._model.notes import Note, NoteKind
-from ..._model.progress import counted
 from ..._model.records import TopicPartition
+from ..._model.wording import counted
 from ..._records.tables import NewRecord, write_records
 from .. import topic_making
 from ..compacted import WHILE_RECORDS_ARE_DELETED, check_policy, last_records, remove_keys, settled_bounds

@@ -12,7 +12,7 @@ from ..._model.connection import Connection
 from ..._model.errors import NotFound
 from ..._model.mapping import Mapping
 from ..._model.option_names import option_name
-from ..._model.progress import first_of
+from ..._model.wording import first_of
 from ..drafts import Draft
 from .by_records import by_records
 from .mirror_index import read_index

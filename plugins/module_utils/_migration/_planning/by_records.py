@@ -7,8 +7,9 @@ from __future__ import annotations
 import typing as t
 
 from ..._matching.evidence import Decision
-from ..._model.progress import Say, counted, silent
+from ..._model.progress import Say, silent
 from ..._model.verdicts import Reason
+from ..._model.wording import counted
 from .. import drafts
 from ..cluster_logs import learn_both, while_records_expire
 from .kept import in_place_of_later, part_kept

@@ -20,7 +20,6 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnUncommitted
-from ..._model.progress import counted, first_of
 from ..._model.receipt import Receipt
 from ..._model.record_sum import Bound
 from ..._model.records import TopicPartition
@@ -29,6 +28,7 @@ from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import names_text
+from ..._model.wording import counted, first_of
 from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected

@@ -17,9 +17,9 @@ from ..._matching.group_count import GroupCount, GroupPosition
 from ..._matching.merged import Missing, PartitionCount, Position, Sources, gap, young_from
 from ..._model.grouping import nested, values_by_key
 from ..._model.policies import OnUncommitted
-from ..._model.progress import counted
 from ..._model.records import TopicPartition, every_partition
 from ..._model.verdicts import Way
+from ..._model.wording import counted
 from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_content, layout_of, packed_chunks, size_of
 from ..._spark.count_job import count_wide
 from ..._spark.growing import Growing

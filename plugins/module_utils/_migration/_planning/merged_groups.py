@@ -10,9 +10,9 @@ import typing as t
 from ..._model.grouping import nested, values_by_key
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnConflict, OnUncommitted
-from ..._model.progress import counted
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import names_text, visible_name
+from ..._model.wording import counted
 from ..drafts import Draft
 from .strategy import DraftKey
 

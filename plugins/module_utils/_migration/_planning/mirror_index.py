@@ -19,9 +19,9 @@ from ..._model.grouping import values_by_key
 from ..._model.mirror_records import Checkpoint, CheckpointKey, OffsetSync
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
-from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
+from ..._model.wording import counted, first_of
 from ..compacted import all_records, cleanup_policy
 
 _NEAREST = 2  # entries on each side of a committed offset that are worth a try

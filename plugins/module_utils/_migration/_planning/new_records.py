@@ -16,9 +16,10 @@ from ..._model.grouping import nested
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Evidence, PlanEntry
 from ..._model.policies import OnNewRecords
-from ..._model.progress import Say, counted
+from ..._model.progress import Say
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
+from ..._model.wording import counted
 from ..cluster_logs import ClusterLogs
 from .only_at_source import BESIDE, PartitionPair
 from .settling import ReplicationWait

@@ -13,8 +13,8 @@ from ..._matching.merged import Position, Sources, blocked_by_one, decide_merged
 from ..._model.match_on import Matching
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
-from ..._model.progress import part_of
 from ..._model.verdicts import Copied, Reason, Way
+from ..._model.wording import part_of
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from ..drafts import entry_of
 from .merged_counts import (

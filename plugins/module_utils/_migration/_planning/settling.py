@@ -12,8 +12,9 @@ from ..._matching.decide import decide
 from ..._matching.evidence import Decision, Need, NoProgress, Policy, Question, internal_error
 from ..._model.background import at_once
 from ..._model.errors import BrokerError, MigrationError
-from ..._model.progress import Say, counted, paced, silent
+from ..._model.progress import Say, paced, silent
 from ..._model.records import TopicPartition
+from ..._model.wording import counted
 from ..cluster_logs import ClusterLogs
 from .strategy import StrategyInput
 

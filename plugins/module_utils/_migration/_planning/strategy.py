@@ -13,11 +13,12 @@ from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnConflict, OnNewRecords, OnUncommitted, Strategy
-from ..._model.progress import Say, counted, first_of
+from ..._model.progress import Say
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
 from ..._model.spark import SparkOptions
 from ..._model.topic_plan import TopicPlan
+from ..._model.wording import counted, first_of
 from ..cluster_logs import ClusterLogs
 from ..cut_logs import CutOff
 from ..drafts import Draft

@@ -18,8 +18,8 @@ from ..._matching.log_reader import NotRead, Reader
 from ..._matching.lost_records import lost_until
 from ..._matching.whole import decide_counted, noting_absent
 from ..._model.grouping import values_by_key
-from ..._model.progress import counted
 from ..._model.verdicts import Absent, Copied, Way
+from ..._model.wording import counted
 from ..._spark import count_job, tail_job
 from ..._spark.content_frame import Extent, LogPair, layout_of, read_contents
 from ..._spark.session import kept, obstacle

@@ -30,11 +30,11 @@ from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import Acls
-from ..._model.progress import first_of
 from ..._model.promotion import PromotionOptions
 from ..._model.selection import matches
 from ..._model.topic_plan import ADD, EXTRA, REMOVE, AclChange
 from ..._model.visible_text import quoted
+from ..._model.wording import first_of
 from . import lockout
 from .survey import Survey
 

@@ -12,8 +12,8 @@ from ..._model.backlog import SUSPENDED
 from ..._model.connection import Connection
 from ..._model.copy_progress import is_first_group
 from ..._model.notes import Note, NoteKind
-from ..._model.progress import are
 from ..._model.topic_plan import SettingChange, TopicChange
+from ..._model.wording import are
 from . import survey
 from .survey import TopicState
 

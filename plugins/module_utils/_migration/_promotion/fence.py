@@ -25,13 +25,13 @@ from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnLockout, OnStillWritten
-from ..._model.progress import first_of
 from ..._model.promotion import check_selection
 from ..._model.records import TopicPartition, every_partition
 from ..._model.selection import Selection, matches, name_hint
 from ..._model.topic_plan import ADD, AclChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt
 from ..._model.visible_text import quoted
+from ..._model.wording import first_of
 from ..still_written import Ends, StillWritten, grown_topics, writer_names
 from . import lockout, naming, survey, trial
 

@@ -21,11 +21,11 @@ from ..._model.mapping import Mapping
 from ..._model.new_topics import is_as_made, is_same_value
 from ..._model.notes import Note, NoteKind
 from ..._model.policies import OnFewerPartitions, OnLockout
-from ..._model.progress import first_of
 from ..._model.promotion import CommittedTopics, PromotionOptions, check_selection
 from ..._model.selection import Selection
 from ..._model.topic_plan import ADD, REMOVE, SettingChange, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
+from ..._model.wording import first_of
 from .. import topic_making
 from ..file_clusters import check_cluster, keeps_rollback, plan_again
 from . import access, copied, lockout, settings, survey, topic_decisions, trial

@@ -13,10 +13,10 @@ from ..._model.faults import raise_any
 from ..._model.new_topics import IN_SYNC, following_settings, is_same_value, takes_no_records
 from ..._model.option_names import option_name, ways
 from ..._model.policies import OnUnknownSetting, Settings
-from ..._model.progress import counted, first_of
 from ..._model.promotion import Override, PromotionOptions
 from ..._model.selection import matches
 from ..._model.topic_plan import DEFAULT, OVERRIDE, SOURCE, SettingChange
+from ..._model.wording import counted, first_of
 
 _POLICY = "cleanup.policy"
 

@@ -14,9 +14,9 @@ from ..._model.new_topics import IN_SYNC, topic_like
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, ways
 from ..._model.policies import Acls, OnFewerPartitions, OnMissing, Settings
-from ..._model.progress import counted, first_names
 from ..._model.promotion import PromotionOptions
 from ..._model.topic_plan import ADD, SettingChange, TopicChange, TopicPlan
+from ..._model.wording import counted, first_names
 from . import access, lockout, settings
 from .survey import Survey, TopicState
 

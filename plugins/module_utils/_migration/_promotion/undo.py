@@ -18,9 +18,9 @@ from ..._model.errors import NotAuthorized
 from ..._model.new_topics import is_same_value
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, ways
-from ..._model.progress import counted, first_names, first_of
 from ..._model.topic_plan import ADD, DEFAULT, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
+from ..._model.wording import counted, first_names, first_of
 from .. import topic_making
 from . import copied, survey, trial
 from .survey import TopicState

@@ -19,13 +19,13 @@ from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnRewind, keeps
-from ..._model.progress import part_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition, every_partition
 from ..._model.report import Problem, ProblemKind
 from ..._model.selection import Selection
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import visible_name
+from ..._model.wording import part_of
 from .. import drafts, take_snapshot
 from ..drafts import Draft
 from ..file_clusters import changed_entries

@@ -16,11 +16,12 @@ from ..._model.backlog import BacklogRange
 from ..._model.connection import Connection
 from ..._model.match_on import MatchOn
 from ..._model.notes import Note, NoteKind
-from ..._model.progress import Say, counted, repeating, silent
+from ..._model.progress import Say, repeating, silent
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, ProblemKind
 from ..._model.spark import SparkOptions
 from ..._model.verdicts import Absent
+from ..._model.wording import counted
 from ..._spark.content_frame import Extent, LogPair, read_once
 from ..._spark.session import absence, session_on_demand
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire

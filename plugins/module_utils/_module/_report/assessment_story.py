@@ -9,8 +9,8 @@ import typing as t
 
 from ..._model.assessment import OTHER_USES, Assessment, Row, sharing
 from ..._model.option_names import with_option_names
-from ..._model.progress import counted, first_names
 from ..._model.risks import PAGE, RISKS, Risk, RiskKind, Severity
+from ..._model.wording import counted, first_names
 from .sections import Cell, Section, Story, rest_of
 
 _EXAMPLES = 20  # of each kind of risk

@@ -8,8 +8,8 @@ import dataclasses
 import typing as t
 
 from ..._model.option_names import option_name, ways
-from ..._model.progress import MANY_NAMED, counted, first_names
 from ..._model.verdicts import Verdict
+from ..._model.wording import MANY_NAMED, counted, first_names
 from .figures import STANDING, WRITTEN, GroupPartition, State
 from .migration_files import MigrationFiles, selected_entries
 from .occasion import Occasion

@@ -8,10 +8,10 @@ import dataclasses
 import typing as t
 
 from ..._model.notes import Note
-from ..._model.progress import counted
 from ..._model.receipt import Key
 from ..._model.run_record import UNTIMED, Step
 from ..._model.verdicts import Verdict
+from ..._model.wording import counted
 from .figures import LOST, NO_LOGS, GroupPartition, KnownLogs, State, offset_text
 from .totals import Totals, group_figures
 

@@ -10,10 +10,10 @@ from ..._model.grouping import values_by_key
 from ..._model.left_out import left_out
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import with_option_names
-from ..._model.progress import counted, first_names
 from ..._model.record_sum import Bound, RecordSum
 from ..._model.report import by_gravity, problems_of
 from ..._model.verdicts import Reason, Verdict
+from ..._model.wording import counted, first_names
 from . import advice, directions
 from .figures import NO_LOGS, STANDING, WRITTEN, GroupPartition, KnownLogs, State, group_partitions, offset_text
 from .migration_files import MigrationFiles

@@ -13,7 +13,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_ove
     overview_table,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import (
     names_text,
     quoted,
@@ -23,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_t
     visible,
     visible_name,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.wording import first_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import diff, text_lines
 
