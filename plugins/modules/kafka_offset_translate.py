@@ -289,8 +289,8 @@ options:
   spark_limit:
     description:
       - How many records of one partition Spark may read on both clusters together, to find offsets that need more than
-        O(search_limit). The partitions of O(repartitioned) and of merged topics are read together, and may have as many on
-        average.
+        O(search_limit).
+      - The partitions of O(repartitioned) and of merged topics are read together, and may have as many on average.
       - If that is not enough, or if Spark cannot be used, the verdict is V(blocked) with the reason
         C(search_budget_spent), or V(safe) with the reason C(tail_not_counted). With V(safe), consumed records may be
         repeated.

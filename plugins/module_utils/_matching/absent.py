@@ -58,7 +58,9 @@ def _by_few(reader: Reader, decision: Decision, offset: int) -> Absent | None:
     if isinstance(decision.certificate, FromTheEnd):
         return _after_the_offset(reader, offset, _matching(decision)) if decision.certificate.missing else None
     if decision.after is not None:
-        return _before(reader, offset, decision.after.source, _matching(decision))
+        # Where records have expired, many that are consumed may be between the offset and the first one that is left.
+        around = decision.after.destination if decision.reason is Reason.EXPIRED else offset
+        return _before(reader, offset, around, decision.after.source, _matching(decision))
     if decision.reason is Reason.EXPIRED:
         with contextlib.suppress(Doubt):  # hardly anything is there: no copy of an unconsumed record is known
             return _by_times(reader, offset)
@@ -84,8 +86,11 @@ def _after_the_offset(reader: Reader, offset: int, matching: Matching) -> Absent
     return _absent(lacking, arrived[-1] if arrived else -1, exactly=True)
 
 
-def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Absent | None:
-    """Of the records before the one of this source offset, which has arrived: those that do not follow close to the offset."""
+def _before(reader: Reader, offset: int, around: int, arrived: int, matching: Matching) -> Absent | None:
+    """Of the records before the one of this source offset, which has arrived: those that are not at the destination.
+
+    around: where they are looked for, from the offset on.
+    """
     source, begin = reader.source, _begin(reader)
     # What is next to the committed offset has been read already, and says in nearly all cases that nothing is missing.
     first = _first(source, begin, arrived + 1)
@@ -94,7 +99,9 @@ def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Ab
     begin, near = first[0].offset, min(NEAR, source.budget)
     source.want(begin, min(begin + near, arrived))
     destination = reader.destination
-    copies = destination.records(offset, offset + near)
+    if around - near > offset and arrived - begin > near // 2 and not reader.fits:
+        return None  # nobody knows how far before it they are
+    copies = destination.records(max(offset, around - near), around + near)
     records = source.records(begin, min(begin + near, arrived))
     lacking = missing(records, copies, matching.key)
     if lacking and reader.fits and (destination.end - offset > source.end - arrived or _lags(reader)):
@@ -146,7 +153,7 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
         raise Doubt
     place = destination.first_at(first[0].timestamp)
     original = _first_arrived(reader, first[0].offset) if place is None else _original(reader, place)
-    return None if original is None else _before(reader, offset, original.offset, _KEPT)
+    return None if original is None else _before(reader, offset, offset, original.offset, _KEPT)
 
 
 def _original(reader: Reader, place: int) -> Record:

@@ -22,6 +22,7 @@ from .log_reader import BudgetSpent, Reader
 
 _FEW = 4096  # records that are read for the sake of a number alone
 _AROUND = 8  # offsets around the committed one, which the near way has read, too
+_SEEN = 512  # offsets at the start of a log that tell whether it has markers
 _HEAD = 8  # records at the start of a log that tell it from another
 
 
@@ -78,8 +79,8 @@ class LostRecords:
         if self.first_copied is not None:
             begin = min(begin, self.first_copied)
         lost = self.missing
-        if (self.counted or self.first_copied is not None) and not self.reader.source.facts.compacted:
-            lost = min(lost, self.expired)  # no copy counts of what the source still has
+        if self.counted and not self.reader.source.facts.compacted:
+            lost = min(lost, self.expired)  # no copy counts of what the source still has, aborted records included
         return count_back(self.reader, self.matching, begin, self.first, lost, reach, whole=self.counted)
 
     def back(self) -> tuple[int, str]:
@@ -139,8 +140,9 @@ class LostRecords:
         missing = min(self.expired, self.missing)
         if back.found >= missing:
             return 0 if self.begin >= self.position and back.records == back.found else None
-        # Markers may be among the missing ones, and consumed records among those that come twice: with both, it is no bound.
-        return missing - back.records if back.records == back.found else None
+        # Markers may be among the missing ones, and consumed records among those counted back: with both, it is no bound.
+        is_bound = self.each_a_record or not back.records
+        return missing - back.records if back.records < missing and is_bound else None
 
     def _ends_well(self) -> bool:
         """Where both logs were read whole: does each content from L on stand there as often as the source still has it?
@@ -160,8 +162,9 @@ def lost_bound(lost: int | None, expired: int, each_a_record: bool) -> Bound:
     """What a number of lost records is to the true one. expired: how many offsets the source has lost."""
     if not lost:
         return Bound.EXACTLY
-    # Where the destination has some, markers among the expired offsets may be what it lacks.
-    return Bound.EXACTLY if each_a_record and lost == expired else Bound.AT_MOST
+    if not each_a_record:
+        return Bound.AT_MOST
+    return Bound.AT_LEAST if lost < expired else Bound.EXACTLY
 
 
 def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "lost on both clusters") -> Decision:
@@ -244,9 +247,10 @@ def lost_before_any(reader: Reader) -> int | None:
     at = next((copy.offset for copy in near if (copy.timestamp, copy.bare) == (first.timestamp, first.bare)), None)
     if at is None:
         return None
-    before = at - destination.start
-    if any(later.offset - earlier.offset > 1 for side in (copies, near) for earlier, later in itertools.pairwise(side)):
-        if before > _FEW:
-            return None
-        before = len(destination.records(destination.start, at))
+    # Markers are no records. Of many offsets, the first ones tell whether there are any.
+    before, known = at - destination.start, destination.records(destination.start, min(at, destination.start + _SEEN))
+    if before <= _SEEN:
+        before = len(known)
+    elif len(known) < _SEEN:
+        return None
     return max(0, source.start - before)

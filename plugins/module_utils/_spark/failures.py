@@ -109,7 +109,7 @@ _KNOWN: t.Sequence[tuple[str, str, str]] = (
         "raise it in conf of {spark}",
     ),
     (
-        r"ExecutorLostFailure[^\n]*(exceeding[^\n]*memory limits|OOMKilled|exit code 137)",
+        r"ExecutorLostFailure[^\n]*(exceeding[^\n]*memory limits|OOMKilled|[Ee]xit(ed)?\b[^\n]*\b137\b)",
         "an executor of Spark was killed, because it took more memory than it may",
         "raise spark.executor.memory or spark.executor.memoryOverhead in conf of {spark}",
     ),
@@ -193,6 +193,5 @@ def _gist(text: str, log: str) -> str:
     python = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
     java = [line.lstrip(": ") for line in lines if re.search(r"\[[A-Z_.]{3,}\] |^: [\w.$]+: ", line)]
     last = [line.strip() for line in log.splitlines() if line.strip()]
-    return (python[-1:] or aborted[:1] or causes[-1:] or java[:1] or lines[:1] or last[-1:] or ["no reason was given"])[
-        0
-    ][:500]
+    best = python[-1:] or aborted[:1] or causes[-1:] or java[:1] or lines[:1] or last[-1:] or ["no reason was given"]
+    return best[0][:500].rstrip(".")

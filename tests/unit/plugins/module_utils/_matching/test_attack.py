@@ -189,6 +189,11 @@ def test_the_naive_definition(source: str, copies: str, consumed: int, lost: boo
             "S 0:a@0 1:b@10 2:b@20 3:a@30 T 0:a@0<0 1:a@0<3 2:b@10<1 F b@20<2 C=1 scaled=1",
             id="the same while the tool lags less",
         ),
+        pytest.param(
+            "S 0:p@0(gone) 1:q@0(gone) 2:r@10(aborted) 3:s@10 T 0:p@0<0 1:q@0<1 2:r@10<2 3:s@10<3 4:r@10<2 5:s@10<3 "
+            "C=1 search_limit=3",
+            id="copies of aborted records are not counted for expired ones",
+        ),
     ],
 )
 def test_no_way_breaks_a_promise_where_one_once_did(case: str) -> None:
