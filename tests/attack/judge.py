@@ -103,14 +103,14 @@ def _ghosts(case: Case, offset: int) -> list[int]:
     if case.options.on_expired != "count_back" or case.source_edges.compacted:
         return []
     records = [record for record in case.source if record.kind == "data"]
-    copies = [(copy.origin, copy.offset) for copy in case.destination if copy.kind == "data"]
+    texts = {record.offset: record.text for record in records}
+    copies = [(copy.origin, copy.offset) for copy in case.destination if copy.origin in texts]
     last_copies = dict(copies)  # in the order of the first ones
     origins = list(last_copies)
     first = next((at for at, record in enumerate(records) if [record.offset] == origins[:1]), len(records))
     in_order = origins == [record.offset for record in records[first : first + len(origins)]]
     if not in_order or len({(record.text, record.time) for record in records}) < len(records):
         return []
-    texts = {record.offset: record.text for record in records}
     following = collections.Counter(texts[origin] for origin, at in copies if at >= offset)
     unconsumed = [origin for origin in sorted(origins, reverse=True) if origin >= case.committed]
     skipped = []
