@@ -291,7 +291,7 @@ stands:
   sample: 12
 unwritten:
   description: How many group-partitions of RV(stands) had their offset before this task although O(receipt) has no line of
-    their group, so that O(state=rolled_back) refuses the group. 0 with O(state=rolled_back).
+    their group, so that O(state=rolled_back) cannot roll it back. 0 with O(state=rolled_back).
   returned: success
   type: int
   sample: 0

@@ -169,8 +169,8 @@ class LastWords:
         if not unwritten:
             return back
         those = f"{counted(unwritten, 'offset')} {'was' if unwritten == 1 else 'were'} there already"
-        them, their = ("it", "its group") if unwritten == 1 else ("them", "their groups")
-        return f"{back} {those}, and this directory has not written {them}: it cannot roll {them} back, and refuses {their}."
+        them = "it" if unwritten == 1 else "them"
+        return f"{back} {those}, and this directory has not written {them}: it cannot roll {them} back."
 
     def _again(self) -> str:
         """How what is left out is done later. Applying a plan again makes no other one."""

@@ -345,22 +345,27 @@ def to_undo(
 ) -> tuple[Selection | None, list[Note]]:
     """As rollback.without_left_out(), by the snapshots and plans of all runs in the directory of this receipt that are kept.
 
-    A return takes the names of its migration, and knows those of that, too. A file that is damaged tells nothing. A group that
-    had all of its offsets already was not left out: it may go on at the destination, and nothing here can roll it back.
+    A return takes the names of its migration, and knows those of that, too. A file that is damaged tells nothing. Groups that
+    had all of their offsets already may go on at the destination, and nothing here can roll them back: a selection of no others
+    stays as it is, and is refused.
     """
     if selection is None or written is None or path is None:
         return selection, []
     home = os.path.dirname(path)
     homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
 
+    settled: set[str] = set()
+
     def known() -> set[str]:
-        names, settled = set[str](), set[str]()
+        names: set[str] = set()
         for its in homes:
             for folder in (its, *glob.iglob(os.path.join(glob.escape(its), history.DIRECTORY, "*"))):
                 snapshot = files.parsed_or_none(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
                 made = files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
                 names |= {*(snapshot.names() if snapshot else ()), *(made.names() if made else ())}
-                settled |= _settled(made) if made and its == home else set()
-        return names - settled
+                settled.update(_settled(made) if made and its == home else ())
+        return names
 
-    return without_left_out(written, selection, known)
+    left, notes = without_left_out(written, selection, known)
+    is_settled = not (left.groups or left.group_patterns) and settled.intersection(selection.groups)
+    return (selection, []) if is_settled else (left, notes)

@@ -98,7 +98,7 @@ def without_left_out(
         return selection, []
     names = first_names([*without, *others], MANY_NAMED)
     pronoun = "it" if len(without) + len(others) == 1 else "them"
-    text = f"Earlier runs left out {names} and wrote nothing for {pronoun}. So this one leaves {pronoun} out, too."
+    text = f"Earlier runs wrote nothing for {names}. So this one leaves {pronoun} out."
     left = dataclasses.replace(
         selection,
         groups=tuple(name for name in selection.groups if name not in without),

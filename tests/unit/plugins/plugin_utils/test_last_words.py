@@ -82,19 +82,19 @@ def test_a_value_with_a_blank_is_given_whole():
         (words(commit=COMMITTED, destination="onprem"), f"start the consumers with the new names. {BACK}"),
         (words(commit=COMMITTED, moves=False), f"start the consumers. {BACK}"),
         (words(commit={**COMMITTED, "receipt": None}), "start the consumers at the destination."),
-        # What another directory has written is in no receipt of this one, and a rollback refuses its groups.
+        # What another directory has written is in no receipt of this one.
         (
             words(commit={**COMMITTED, "stands": 3, "unwritten": 3}),
             (
                 "start the consumers at the destination. 3 offsets were there already, and this directory has not written "
-                "them: it cannot roll them back, and refuses their groups."
+                "them: it cannot roll them back."
             ),
         ),
         (
             words(commit={**COMMITTED, "stands": 3, "unwritten": 1}),
             (
                 f"start the consumers at the destination. {BACK} 1 offset was there already, and this directory has not "
-                "written it: it cannot roll it back, and refuses its group."
+                "written it: it cannot roll it back."
             ),
         ),
         (words(commit={**COMMITTED, "blocked": ["shop orders-0: blocked"], "may_not_start": 1}), f"{OTHERS} {BACK}"),

@@ -85,6 +85,10 @@ def test_a_group_that_had_all_of_its_offsets_already_was_not_left_out_and_a_roll
     selection = Selection(groups=("audit",))
     left, _notes = to_undo(selection, Receipt("id"), str(tmp_path / "receipt.json"))
     assert left == (Selection() if is_left_out else selection)
+    written = CommittedOffset(1)
+    done = Receipt("id", (receipt_file.ReceiptEntry("shop", ORDERS, None, written, written),))
+    both, (note,) = to_undo(Selection(groups=("audit", "shop")), done, str(tmp_path / "receipt.json"))
+    assert both == Selection(groups=("shop",)) and "wrote nothing for audit" in note.text
 
 
 def test_the_status_knows_the_last_plan_of_each_group_that_an_earlier_wave_has_written(tmp_path):

@@ -235,7 +235,7 @@ def test_the_selection_of_a_run_undoes_it_though_it_names_what_the_run_has_left_
     found, notes = rollback.without_left_out(RECEIPT, selection, TAKEN.names)
     assert found == (selection if left is None else Selection(**left))
     assert [note.kind for note in notes] == ([] if told is None else [NoteKind.WITHOUT_OFFSETS])
-    assert told is None or f"left out {told} and wrote nothing for " in notes[0].text
+    assert told is None or f"wrote nothing for {told}. So this one leaves " in notes[0].text
     assert rollback.without_left_out(RECEIPT, selection, list) == (selection, [])
     if left == {}:
         assert rollback.choose(RECEIPT, found, "cloud") == ((), ())
