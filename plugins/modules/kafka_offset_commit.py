@@ -518,9 +518,9 @@ def _rolled_back(
 ) -> _Done:
     path = params["receipt"]
     recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
-    selection, notes = to_undo(selection, recorded, path)
     # The groups that a rename has removed and nobody has made again, None if they are of no concern.
     renamed = files.parsed(params["removed"], removed.from_json)
+    selection, notes = to_undo(selection, recorded, path, [group.name for group in renamed.groups] if renamed else ())
     gone = None if params["removed"] is None else frozenset(renamed.gone() if renamed else ())
     policies = options.filled(CommitOptions, params)
     outcome = use_case.roll_back(recorded, selection, cluster, policies, save, _returned(recorded, path), gone)

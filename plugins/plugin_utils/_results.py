@@ -26,5 +26,7 @@ def results_of(given: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -
 def _short(result: t.Any, step: str) -> t.Any:
     if not isinstance(result, dict):
         return result
-    rows = {"entries": result["entries"][:MOST_ROWS]} if step == "rollback" and "entries" in result else {}
-    return {name: its for name, its in result.items() if name not in _LEFT_OUT} | rows
+    short = {name: its for name, its in result.items() if name not in _LEFT_OUT}
+    if step == "rollback" and "entries" in result:  # first those that were not rolled back
+        short["entries"] = sorted(result["entries"], key=lambda row: row["before"] != row["after"])[:MOST_ROWS]
+    return short

@@ -27,6 +27,8 @@ from ..module_utils._model.connection import may_be_shown
 from ..module_utils._model.reset_rules import LARGEST_OFFSET
 from ..module_utils._model.visible_text import shortened, visible_name
 
+_WORD = re.compile(r"[A-Za-z_-]+")
+
 Option = t.Mapping[str, t.Any]
 Lines = t.Iterator[str]
 
@@ -157,11 +159,12 @@ def _strange(value: t.Any, option: Option, place: str) -> Lines:
     choices = option.get("choices", [])
     if choices and not isinstance(value, list) and value not in choices:
         texts = [str(choice) for choice in choices]
-        meant = did_you_mean(value, texts)
-        shown = (
-            visible_name(str(value)) if meant else _shown(value, option, place)
-        )  # what is near to a choice is no secret
-        yield f"{place} is {shown}.{meant} The choices are {', '.join(texts)}."
+        # A word that is nearly a choice is no secret; a longer text may have one beside it.
+        is_slip = _WORD.fullmatch(str(value)) and difflib.get_close_matches(
+            str(value).lower(), [text.lower() for text in texts], cutoff=0.75
+        )
+        shown = visible_name(str(value)) if is_slip else _shown(value, option, place)
+        yield f"{place} is {shown}.{did_you_mean(value, texts)} The choices are {', '.join(texts)}."
 
 
 def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines:

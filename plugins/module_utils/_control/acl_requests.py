@@ -171,7 +171,7 @@ def _raise_for_cluster(connection: Connection, code: int, operation: str) -> Non
         raise NotAuthorized(
             f"needs ACL CLUSTER {operation} on kafka-cluster",
             cluster=str(connection),
-            remedy=ways(("", "grant it to the user of this cluster"), ("acls", f"set {option_name('acls')} to none")),
+            remedy=ways(("", f"{NotAuthorized.usual_remedy}"), ("acls", f"set {option_name('acls')} to none")),
         )
     if code == ErrorCode.SECURITY_DISABLED:
         raise Refused(

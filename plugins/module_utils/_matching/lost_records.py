@@ -162,9 +162,9 @@ def lost_bound(lost: int | None, expired: int, each_a_record: bool) -> Bound:
     """What a number of lost records is to the true one. expired: how many offsets the source has lost."""
     if not lost:
         return Bound.EXACTLY
-    if not each_a_record:
-        return Bound.AT_MOST
-    return Bound.AT_LEAST if lost < expired else Bound.EXACTLY
+    if lost < expired:  # markers may be among those that are missing, and consumed records among those that are there
+        return Bound.ABOUT
+    return Bound.EXACTLY if each_a_record else Bound.AT_MOST
 
 
 def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "lost on both clusters") -> Decision:

@@ -17,12 +17,13 @@ from .visible_text import visible_name
 def left_out(not_taken: t.Iterable[str], plan: Plan | None = None) -> list[str]:
     """What was selected and not taken, and what the plan leaves alone without blocking it, in the user's words.
 
-    What a backup does not have was not asked for.
+    What a backup does not have was not asked for, and stays as the group has committed it.
 
     not_taken: lines with the names of options, such as those of a snapshot. A commit adds what it leaves out itself.
     """
     taken = [with_option_names(line) for line in not_taken]
-    asked = [entry for entry in plan.entries if not entry.detail.startswith(NOT_IN_BACKUP)] if plan else []
+    entries = plan.entries if plan else ()
+    asked = [entry for entry in entries if not (entry.expected and entry.detail.startswith(NOT_IN_BACKUP))]
     return [*taken, *entry_lines(asked, Verdict.UNCOMMITTED)]
 
 

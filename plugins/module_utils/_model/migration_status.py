@@ -494,13 +494,15 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
         for group in groups
     ]
     return table(("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until"), rows) + [
-        "Lags count offsets, also those of transaction markers and of compacted records: for the same records, they may differ."
+        "Lags count offsets: they differ where transaction markers or compacted records are, or records are still to be copied."
     ] * any(map(_has_other_lag, groups))
 
 
 def _has_other_lag(group: GroupStatus) -> bool:
     lags = {lag.offsets for lag in (group.source_lag, group.destination_lag) if lag is not None}
-    return group.state is GroupState.NOT_STARTED and len(lags) > 1
+    return (
+        group.state is GroupState.NOT_STARTED and len(lags) > 1 and not (group.left_out or group.files.is_unconfirmed)
+    )
 
 
 def _lag_cell(lag: GroupLag | None, is_used: bool | None) -> str:

@@ -167,7 +167,7 @@ def compiled(pattern: str, option: str, beside: t.Sequence[str] = ()) -> re.Patt
     try:
         return re.compile(pattern, re.DOTALL)  # names of groups may hold line breaks
     except re.error as exc:
-        meant = f" (did you mean {quoted('.' + pattern)}?)" if pattern.startswith("*") else ""  # as for a shell
+        meant = " (did you mean '.*'?)" if pattern == "*" else ""  # as for a shell
         raise InvalidInput(
             f"{option_name(option)} holds {quoted(pattern)}, which is no regular expression",
             why=str(exc),

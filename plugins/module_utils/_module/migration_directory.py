@@ -85,10 +85,12 @@ def _known(home: str, phases: t.Container[str]) -> _Known:
 
 def _with_found(known: _Known) -> receipt.Receipt | None:
     """The receipt, also with what the runs have found as it had to be."""
-    # What a run has written before and found unchanged keeps the time of the write.
-    earlier = {line.key: line.written for line in known.receipt.entries} if known.receipt else {}
+    # What a run has written before and found unchanged keeps the time of the write, and what was there before it.
+    earlier = {line.key: line for line in known.receipt.entries if line.written is not None} if known.receipt else {}
     unwritten = (
-        line for line in _unwritten(known.runs.carried_out) if not same_commit(earlier.get(line.key), line.written)
+        line._replace(before=earlier[line.key].before) if line.key in earlier else line
+        for line in _unwritten(known.runs.carried_out)
+        if line.key not in earlier or not same_commit(earlier[line.key].written, line.written)
     )
     return _with_lines(known.receipt, known.plan, unwritten)
 
@@ -341,20 +343,20 @@ def is_in_return(path: str) -> bool:
 
 
 def to_undo(
-    selection: Selection | None, written: receipt.Receipt | None, path: str | None
+    selection: Selection | None, written: receipt.Receipt | None, path: str | None, renamed: t.Collection[str] = ()
 ) -> tuple[Selection | None, list[Note]]:
     """As rollback.without_left_out(), by the snapshots and plans of all runs in the directory of this receipt that are kept.
 
     A return takes the names of its migration, and knows those of that, too. A file that is damaged tells nothing. Groups that
     had all of their offsets already may go on at the destination, and nothing here can roll them back: a selection of no others
-    stays as it is, and is refused.
+    stays as it is, and is refused. renamed: groups that a rename has removed, which come back in any case.
     """
     if selection is None or written is None or path is None:
         return selection, []
     home = os.path.dirname(path)
     homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
-
     settled: set[str] = set()
+    ours = {origin.group for line in written.entries for origin in line.origins}
 
     def known() -> set[str]:
         names: set[str] = set()
@@ -367,5 +369,5 @@ def to_undo(
         return names
 
     left, notes = without_left_out(written, selection, known)
-    is_settled = not (left.groups or left.group_patterns) and settled.intersection(selection.groups)
-    return (selection, []) if is_settled else (left, notes)
+    refused = settled.intersection(selection.groups).difference(ours, renamed)
+    return (selection, []) if refused and not (left.groups or left.group_patterns) else (left, notes)

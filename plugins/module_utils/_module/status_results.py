@@ -99,14 +99,14 @@ def _has_begun(directory: str) -> bool:
 
 def _check_existing(directories: t.Iterable[str], migration: str | None, clusters: str) -> None:
     """Raise InvalidFile that names all directories that are not there. migration: what the default one is called."""
+    directories = list(directories)
     missing = [
         f"{path}{files.meant(path, ('plan.json', 'receipt.json'))}" for path in directories if not os.path.lexists(path)
     ]
-    if len(missing) == 1 and os.path.basename(missing[0]) == migration:
+    if len(directories) == 1 and os.path.basename(missing[0] if missing else "") == migration:
         raise InvalidFile(
-            f"no migration from {clusters} has run yet: {missing[0]} does not exist",
-            remedy="run streamshift.kafka.migrate_groups first, or correct "
-            f"{option_name('directories')}{files.named_after()}",
+            f"no migration from {clusters} has run in {missing[0]}, which does not exist",
+            remedy=f"correct {option_name('directories')}{files.named_after()}, or run streamshift.kafka.migrate_groups first",
             kind=FailureKind.FILE_MISSING,
         )
     if missing:

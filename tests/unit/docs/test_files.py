@@ -70,7 +70,7 @@ NARROW: dict[str, st.SearchStrategy[t.Any]] = {
     "permission": st.sampled_from(["ALLOW", "DENY"]),
     "action": st.sampled_from(["add", "remove", "extra"]),
     "origin": st.sampled_from(["source", "override", "default"]),
-    "lost_bound": st.sampled_from([Bound.EXACTLY, Bound.AT_LEAST, Bound.AT_MOST]),
+    "lost_bound": st.sampled_from(list(Bound)),
 }
 
 

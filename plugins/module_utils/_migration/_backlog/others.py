@@ -203,7 +203,7 @@ def _other_groups(
             "needs ACL CLUSTER DESCRIBE",
             cluster=str(destination),
             why="without it brokers list only some of the groups, and others may have committed offsets of these topics",
-            remedy=f"grant it to the user of this cluster; {instead}",
+            remedy=f"{NotAuthorized.usual_remedy}; {instead}",
         )
     ours = set(all_groups(backlog))
     other_names = [each.group for each in groups.list_groups(destination) if each.group not in ours]

@@ -79,11 +79,12 @@ class CommitOutcome:
         ]
 
     def unwritten(self, standing: t.Iterable[PlanEntry], known: Receipt | None) -> list[Key]:
-        """Those of the standing entries whose groups have no line in the receipt, so that no rollback with it takes them.
+        """Those of the standing entries of whose groups the receipt has nothing written, so that no rollback takes them.
 
         known: the receipt before.
         """
-        written = {group for group, _partition in (*(known.by_key if known else ()), *self.set)}
+        earlier = {line.group for line in known.entries if line.written is not None} if known else set()
+        written = earlier.union(group for group, _partition in self.set)
         return [entry.key for entry in standing if entry.group not in written]
 
     def may_start(self, entries: t.Collection[PlanEntry]) -> list[str]:

@@ -167,17 +167,14 @@ def way_back(occasion: Occasion, total: Totals) -> tuple[str, str]:
     """How to undo what the run has done, and the command for it, empty for none."""
     if occasion.is_rollback:
         return _rollback_undone(occasion)
-    unwritten, earlier = total.states[State.UNCHANGED], ""
-    if unwritten:
-        which = f"{unwritten:,} of these offsets {'was' if unwritten == 1 else 'were'}"
-        earlier = (
-            f"{which} there already, and the receipt of this directory does not have them: it cannot roll them back. "
-        )
     if not _can_roll_back(total):
-        nothing = f"Nothing of this is committed{occasion.at_the_destination}, so there is nothing to roll back."
-        return earlier.rstrip() or nothing, ""
+        if unwritten := total.states[State.UNCHANGED]:
+            which = f"{unwritten:,} of these offsets {'was' if unwritten == 1 else 'were'} there already"
+            return f"{which}, and the receipt of this directory does not have them: it cannot roll them back.", ""
+        return f"Nothing of this is committed{occasion.at_the_destination}, so there is nothing to roll back.", ""
+    earlier = ""
     if total.earlier:
-        earlier += (
+        earlier = (
             f"Earlier runs have committed {counted(total.earlier, 'group-partition')} of these groups"
             f"{occasion.at_the_destination}. "
         )

@@ -12,7 +12,7 @@ from ..._model.receipt import Key
 from ..._model.run_record import UNTIMED, Step
 from ..._model.verdicts import Verdict
 from ..._model.wording import counted
-from .figures import LOST, NO_LOGS, GroupPartition, KnownLogs, State, offset_text
+from .figures import LOST, NO_LOGS, GroupPartition, KnownLogs, State
 from .totals import Totals, group_figures
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
@@ -105,7 +105,7 @@ def restored_section(rows: t.Sequence[GroupPartition], stood: t.Mapping[Key, int
     cells = [
         (
             Cell(f"{row.group} {row.partition}", "name"),
-            Cell(_or_none(stood.get((row.group, row.partition), offset_text(row.offset))), "number"),
+            Cell(_or_none(stood.get((row.group, row.partition), "-")), "number"),
             Cell(_or_none(row.before) if row.state is State.ROLLED_BACK else "-", "number"),
             Cell(row.state.value),
         )

@@ -184,7 +184,7 @@ def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(
     assert f"there is no directory {tmp_path}/a and no directory {tmp_path}/b" in missing
     first = status(directories=[str(tmp_path / "all/onprem-to-cloud")], migration="onprem-to-cloud")["msg"]
     assert (
-        f" has run yet: {tmp_path}/all/onprem-to-cloud does not exist. Run streamshift.kafka.migrate_groups first"
+        f" has run in {tmp_path}/all/onprem-to-cloud, which does not exist. Correct directories, or run streamshift.kafka"
         in first
     )
     for name in ("receipt.json", "plan.json"):

@@ -1,5 +1,7 @@
 """kafka_group_removal hands plan, receipt and the file of removed groups to the use case, and saves that file."""
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
@@ -111,3 +113,14 @@ def test_topics_are_selected_as_for_the_rollback_that_follows(removal, tmp_path)
     saved(tmp_path / "g.json", removed.to_json(REMOVED))
     removal(state="restored", groups=["billing"], topics=["orders"], exclude_topic_patterns=["parcels"])
     assert removal.asked[1] == Selection(groups=("billing",), topics=("orders",), exclude_topic_patterns=("parcels",))
+
+
+def test_a_removed_group_comes_back_although_no_run_has_written_its_new_one(removal, tmp_path):
+    saved(tmp_path / "g.json", removed.to_json(REMOVED))
+    had = dataclasses.replace(entry(), expected=entry().target)
+    saved(tmp_path / "plan.json", plan.to_json(plan_of(had)))
+    shipped = receipt.ReceiptEntry("shipping", ORDERS, None, CommittedOffset(1), CommittedOffset(1))
+    its = saved(tmp_path / "receipt.json", receipt.to_json(receipt.Receipt("id", (shipped,))))
+    for groups in (("billing",), ("billing", "shipping")):
+        removal(state="restored", groups=list(groups), receipt=its)
+        assert removal.asked[1] == Selection(groups=groups)

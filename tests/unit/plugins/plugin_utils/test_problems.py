@@ -712,7 +712,9 @@ def test_what_has_a_password_in_it_is_not_shown(values):
 
 # But for addresses, which a message has to name.
 @pytest.mark.parametrize("key", sorted({*cluster_options()} - {"bootstrap_servers", "name"}))
-@pytest.mark.parametrize("value", ["hunter2secret", ["hunter2secret"]])
+@pytest.mark.parametrize(
+    "value", ["hunter2secret", ["hunter2secret"], "SASL_SSL hunter2secret", "sasl_ssl:hunter2secret"]
+)
 def test_no_key_of_a_cluster_shows_a_misplaced_secret(key, value):
     values = {"bootstrap_servers": ["broker1:9092"], key: value}
     lines = list(of_play(given(), inventory(cloud=HostCluster(tuple(values), values=values)), hosts=["cloud"]))

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out, partitions_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
@@ -30,7 +31,8 @@ def role():
 def test_every_uncommitted_partition_has_a_line_with_the_variable():
     entries = [entry("billing", "orders", number) for number in (5, 3)]
     entries += [entry("billing", "audit", 0), entry("fraud", "orders", 3), entry("fraud", "orders", 0, Verdict.EXACT)]
-    entries.append(dataclasses.replace(entry("restored", "orders", 0), detail=f"{NOT_IN_BACKUP}: left alone"))
+    absent = dataclasses.replace(entry("restored", "orders", 0), detail=f"{NOT_IN_BACKUP}: left alone")
+    entries += [absent, dataclasses.replace(absent, group="kept", expected=CommittedOffset(7))]
     plan = Plan("source", "destination", "digest", tuple(entries))
     why = "uncommitted, nothing committed: left alone (role_on_uncommitted: ignore)"
     assert left_out(["monitor heartbeats-0: excluded by exclude_topic_patterns"], plan) == [
@@ -38,6 +40,7 @@ def test_every_uncommitted_partition_has_a_line_with_the_variable():
         f"billing audit-0: {why}",
         f"billing orders-3, orders-5: {why}",
         f"fraud orders-3: {why}",
+        f"restored orders-0: uncommitted, {absent.detail}",
     ]
 
 

@@ -96,7 +96,7 @@ def test_without_an_earlier_plan_consumed_records_are_not_taken_for_those_that_h
         world.sources[0].records[17] = world.sources[0].records[17]._replace(kind="marker", text="")
     expire_and_go_on(world)
     entry = planned(world)
-    assert (entry.reason, entry.lost, entry.lost_bound) == (Reason.EXPIRED, lost, Bound.AT_LEAST if lost else "")
+    assert (entry.reason, entry.lost, entry.lost_bound) == (Reason.EXPIRED, lost, Bound.ABOUT if lost else "")
 
 
 def test_transaction_markers_are_not_taken_for_lost_records():

@@ -380,7 +380,7 @@ def test_a_rollback_shows_what_it_has_restored_and_no_verdicts():
     story = told(rolled_back(texts, ["billing"]), ROLLBACK, selection={}, stood=stood)
     page, ticket = html_page(story), markdown(story)
     for row in (
-        ("fraud orders-0", "9", "-", "committed"),
+        ("fraud orders-0", "-", "-", "committed"),
         ("billing orders-0", "7739", "12", "rolled back"),
         ("billing orders-1", "none", "12", "rolled back"),
     ):
