@@ -28,11 +28,14 @@ COLLECTION = "ansible_collections.streamshift.kafka.plugins"
 # What Ansible calls. It hands its files, environment and directory over, and ends as the module does.
 CLIENT = """\
 #!{python} -IS
-import json, os, socket, sys
+import json, os, re, socket, subprocess, sys
 
 if sys.argv[1:] and "AnsiballZ_" not in sys.argv[1]:
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 piped = "" if sys.argv[1:] else sys.stdin.read()
+# Modules of other collections are in their archives alone, and ansible_collections is loaded from the checkout.
+if re.search("module_fqn='ansible_collections[.](?!streamshift)", piped or open(sys.argv[1]).read()):
+    sys.exit(subprocess.run([{python!r}, *sys.argv[1:]], input=piped, text=True).returncode)
 call = {{"words": sys.argv[1:], "piped": piped, "environment": dict(os.environ), "directory": os.getcwd()}}
 said = json.dumps(call).encode()
 with socket.socket(socket.AF_UNIX) as server:
