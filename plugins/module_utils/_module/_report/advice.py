@@ -40,7 +40,7 @@ REASONS = {
 # Of entries without a reason.
 VERDICTS = {
     Verdict.REQUESTED: "None, if the offsets are what you have asked for: the details say by which option.",
-    Verdict.UNCOMMITTED: "Without a commit, consumers start by auto.offset.reset. To skip no record, set on_uncommitted to start.",
+    Verdict.UNCOMMITTED: "Without a commit, consumers start by auto.offset.reset: to skip none, set on_uncommitted to start.",
 }
 
 PROBLEMS = {
