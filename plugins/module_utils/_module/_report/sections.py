@@ -15,8 +15,7 @@ from ..._model.wording import counted
 from .figures import LOST, NO_LOGS, GroupPartition, KnownLogs, State
 from .totals import Totals, group_figures
 
-MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
-MOST_ROWS = 500  # of a rollback
+MOST_ROWS = 200  # groups, or group-partitions of a rollback: a ticket takes but some tens of thousands of characters
 _MANY = 100_000  # records; of fewer, the start of a step takes most of the time
 
 
@@ -154,10 +153,10 @@ def group_section(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> Section:
             Cell(f"{each.committed:,}", "number"),
             *([Cell("-" if each.lag is None else f"{each.lag:,}", "number")] if lags else []),
         )
-        for each in figures[:MOST_GROUPS]
+        for each in figures[:MOST_ROWS]
     ]
     header = ("group", "partitions", "exact", "safe", "blocked", "repeats at most", "committed")
-    more = len(figures) - MOST_GROUPS
+    more = len(figures) - MOST_ROWS
     return Section(
         "Groups",
         header=(*header, "lag at the source") if lags else header,
