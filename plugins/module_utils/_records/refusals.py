@@ -196,7 +196,7 @@ def unwritten(
     denied = _DENIED.get(error.code())
     if denied:
         return NotAuthorized(f"needs ACL {denied}", cluster=str(connection), **fields)
-    if error.code() in _FENCED:
+    if error.code() in FENCED:
         return Fenced(
             "another run copies the same records, and has taken over",
             cluster=str(connection),
@@ -271,7 +271,8 @@ _DENIED = {
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TRANSACTIONAL_ID WRITE on streamshift- (prefixed)",
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "CLUSTER IDEMPOTENT_WRITE",
 }
-_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+# Another producer has taken over the transactional id.
+FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _ENOUGH_REPLICAS = "see that enough replicas are in sync (min.insync.replicas), and run again"
 _REMEDIES = {
     KafkaError.NOT_ENOUGH_REPLICAS: _ENOUGH_REPLICAS,

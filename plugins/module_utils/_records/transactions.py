@@ -143,7 +143,8 @@ class Transactions:
         try:
             self.abort()
         except KafkaException as exc:
-            if error is None or error.code() in CONSEQUENCES:
+            is_fenced = exc.args[0].code() in refusals.FENCED  # whatever a broker has said while another run took over
+            if error is None or is_fenced or error.code() in CONSEQUENCES:
                 error = exc.args[0]
         if error is None:
             return BrokerError("the client has failed", cluster=str(self._destination), remedy="run again")

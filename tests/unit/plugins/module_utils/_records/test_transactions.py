@@ -30,3 +30,14 @@ def test_an_abort_that_waits_for_what_never_comes_is_made_once_more_and_the_firs
     with pytest.raises(ZeroDivisionError), transactions.transaction():
         raise ZeroDivisionError
     assert producer.abort_transaction.call_count == aborts
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"), [([KafkaError._FENCED], "has taken over"), ([KafkaError._TIMED_OUT] * 2, "Unknown broker error")]
+)
+def test_the_abort_tells_that_another_run_has_taken_over_whatever_the_broker_has_said(ended, told):
+    producer = mock.Mock()
+    producer.abort_transaction.side_effect = [KafkaException(KafkaError(code)) for code in ended]
+    transactions = object.__new__(Transactions)
+    transactions.producer, transactions._destination = producer, connection_from({"bootstrap_servers": "127.0.0.1:1"})
+    assert told in str(transactions.failure(KafkaException(KafkaError(KafkaError.UNKNOWN))))
