@@ -122,7 +122,7 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
     output = failed(controller.migration_status()) + failed(controller.migration_status(metrics="own.txt"))
     assert f"migration_status_metrics is {controller.directory}/own.txt" in output
     assert (
-        "first, or correct migration_status_directories, or migration_status_source and migration_status_destination, after"
+        "Correct migration_status_directories, or migration_status_source and migration_status_destination, after which"
         in output
     )
     bundle = ("streamshift.kafka.support_bundle", "-e", "support_bundle_directory=elsewhere")
