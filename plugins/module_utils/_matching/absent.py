@@ -97,10 +97,10 @@ def _before(reader: Reader, offset: int, around: int, arrived: int, matching: Ma
     if not first or first[0].offset == arrived:
         return None
     begin, near = first[0].offset, min(NEAR, source.budget)
-    source.want(begin, min(begin + near, arrived))
-    destination = reader.destination
     if around - near > offset and arrived - begin > near // 2 and not reader.fits:
         return None  # nobody knows how far before it they are
+    source.want(begin, min(begin + near, arrived))
+    destination = reader.destination
     copies = destination.records(max(offset, around - near), around + near)
     records = source.records(begin, min(begin + near, arrived))
     lacking = missing(records, copies, matching.key)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import glob
 import math
 import os
@@ -355,19 +356,22 @@ def to_undo(
         return selection, []
     home = os.path.dirname(path)
     homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
-    settled: set[str] = set()
+    known = functools.cache(lambda: [_names_known(each) for each in homes])  # read only where the receipt lacks a name
+    left, notes = without_left_out(written, selection, lambda: {name for names, _groups in known() for name in names})
+    if left.groups or left.group_patterns or left is selection:
+        return left, notes
     ours = {origin.group for line in written.entries for origin in line.origins}
+    settled = known()[0][1]
+    return (selection, []) if settled.intersection(selection.groups).difference(ours, renamed) else (left, notes)
 
-    def known() -> set[str]:
-        names: set[str] = set()
-        for its in homes:
-            for folder in (its, *glob.iglob(os.path.join(glob.escape(its), history.DIRECTORY, "*"))):
-                snapshot = files.parsed_or_none(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
-                made = files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
-                names |= {*(snapshot.names() if snapshot else ()), *(made.names() if made else ())}
-                settled.update(_settled(made) if made and its == home else ())
-        return names
 
-    left, notes = without_left_out(written, selection, known)
-    refused = settled.intersection(selection.groups).difference(ours, renamed)
-    return (selection, []) if refused and not (left.groups or left.group_patterns) else (left, notes)
+def _names_known(home: str) -> tuple[set[str], set[str]]:
+    """The names in the snapshots and plans of all runs of a directory, and of these the groups that were settled before."""
+    names: set[str] = set()
+    settled: set[str] = set()
+    for folder in (home, *glob.iglob(os.path.join(glob.escape(home), history.DIRECTORY, "*"))):
+        snapshot = files.parsed_or_none(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
+        made = files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json)
+        names.update(snapshot.names() if snapshot else (), made.names() if made else ())
+        settled.update(_settled(made) if made else ())
+    return names, settled

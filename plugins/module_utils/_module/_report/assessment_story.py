@@ -15,7 +15,7 @@ from .sections import Cell, Section, Story, rest_of
 
 _EXAMPLES = 20  # of each kind of risk
 _MOST_SETS = 20
-_MOST_ROWS = 200  # a page takes more, and nobody reads more: groups.csv has all
+_MOST_GROUPS = 200  # a page takes more, and nobody reads more: groups.csv has all
 _MEANINGS = {
     Severity.BLOCKER: "The groups cannot be migrated, or their consumers would fail, until something is done.",
     Severity.WARNING: "The groups can be migrated, and may lose, repeat or miss something unless something is done.",
@@ -201,7 +201,7 @@ def _groups(groups: t.Sequence[Row]) -> Section:
                 f"{row['risks']:,}",
                 "yes" if row["movable"] else f"no: {row['why_not']}",
             )
-            for row in rows[:_MOST_ROWS]
+            for row in rows[:_MOST_GROUPS]
         ),
-        rest=rest_of(rows, _MOST_ROWS, "groups in groups.csv"),
+        rest=rest_of(rows, _MOST_GROUPS, "groups in groups.csv"),
     )

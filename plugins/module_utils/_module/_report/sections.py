@@ -15,7 +15,7 @@ from ..._model.wording import counted
 from .figures import LOST, NO_LOGS, GroupPartition, KnownLogs, State
 from .totals import Totals, group_figures
 
-MOST_ROWS = 200  # groups, or group-partitions of a rollback: a ticket takes but some tens of thousands of characters
+MOST_ROWS = 200  # groups, or group-partitions of a rollback: a ticket takes some tens of thousands of characters
 _MANY = 100_000  # records; of fewer, the start of a step takes most of the time
 
 
