@@ -24,12 +24,13 @@ class OffsetBetween(t.NamedTuple):
 class Back(t.NamedTuple):
     """How far an offset was counted back: to which offset, how many different lost records that is, and how many records.
 
-    is_sure: were earlier copies of these looked for as far back as they may be?
+    records: None where equal records that the source still has may be among them. is_sure: were earlier copies of these looked
+    for as far back as they may be?
     """
 
     offset: int
     found: int
-    records: int
+    records: int | None
     is_sure: bool = True
 
 
@@ -125,7 +126,9 @@ def count_back(
             width = begin - low + destination.within_budget(2 * width)
             continue
         if len(places) < lost:
-            return Back(destination.start, len(places), len(records))  # younger ones may be lost ones, too
+            others = [record for record in records if key(record) not in left]  # younger ones may be lost ones, too
+            is_unclear = latest is None and len(others) < len(records)
+            return Back(destination.start, len(places), None if is_unclear else len(others))
         offset = min(record.offset for record in gone[places[-lost] :])
         counted = [record for record in records if record.offset >= offset and counts(record)]
         if low == destination.start:

@@ -125,7 +125,8 @@ class LostRecords:
             lost = self._lost(vars(self).get("counted_back") or self._count_back(reach))
         if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
             repeats = len(self.reader.destination.records(offset, self.begin))
-        bound = lost_bound(lost, self.expired, self.each_a_record)
+        # Markers may be among those that are missing, and consumed records among those that are there.
+        bound = bound_of_offsets(self.each_a_record) if lost == self.expired else Bound.ABOUT
         return dataclasses.replace(with_lost(decision, lost, bound), repeats=repeats)
 
     def _lost(self, back: Back) -> int | None:
@@ -133,9 +134,11 @@ class LostRecords:
 
         None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies.
         And where L has a lower offset than at the source, or records come more than once, because what was counted back may be
-        consumed records instead.
+        consumed records instead. And where times do not tell, and L may be the copy of an equal lost record.
         """
-        if (self.first is None and self.has_copies) or not back.is_sure:
+        if (self.first is None and self.has_copies) or back.records is None or not back.is_sure:
+            return None
+        if self.first is not None and not self.matching.timestamp and not self._ends_well():
             return None
         missing = min(self.expired, self.missing)
         if back.found >= missing:
@@ -158,18 +161,15 @@ class LostRecords:
         return all(originals[key] == count for key, count in copies.items())
 
 
-def lost_bound(lost: int | None, expired: int, each_a_record: bool) -> Bound:
-    """What a number of lost records is to the true one. expired: how many offsets the source has lost."""
-    if not lost:
-        return Bound.EXACTLY
-    if lost < expired:  # markers may be among those that are missing, and consumed records among those that are there
-        return Bound.ABOUT
+def bound_of_offsets(each_a_record: bool) -> Bound:
+    """What a number of offsets is to that of the records."""
     return Bound.EXACTLY if each_a_record else Bound.AT_MOST
 
 
 def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "lost on both clusters") -> Decision:
     """The decision, with how many records are lost, and the same in words in its detail."""
     text = f"; {label}: {RecordSum(lost, bound).clause('record')}" if lost else ""
+    bound = bound if lost else Bound.EXACTLY
     return dataclasses.replace(decision, lost=lost, lost_bound=bound, detail=decision.detail + text)
 
 
@@ -226,9 +226,10 @@ def lost_until(reader: Reader) -> int | None:
 
 
 def lost_before_any(reader: Reader) -> int | None:
-    """How many records have left both logs of all that there were; None where the copy of the source's first one is not found.
+    """How many records have left both logs of all that there were, see bound_of_offsets().
 
-    Raises NotRead.
+    None where the copy of the source's first one is not found, or where nobody knows how many offsets were markers. Raises
+    NotRead.
     """
     source, destination = reader.source, reader.destination
     if not source.start:
@@ -248,9 +249,11 @@ def lost_before_any(reader: Reader) -> int | None:
     if at is None:
         return None
     # Markers are no records. Of many offsets, the first ones tell whether there are any.
-    before, known = at - destination.start, destination.records(destination.start, min(at, destination.start + _SEEN))
-    if before <= _SEEN:
-        before = len(known)
-    elif len(known) < _SEEN:
-        return None
+    before = at - destination.start
+    seen = min(before, _SEEN)
+    known = len(destination.records(destination.start, destination.start + seen))
+    if known < seen:
+        if seen < before or source.has_gaps:
+            return None
+        before = known
     return max(0, source.start - before)

@@ -109,7 +109,7 @@ _KNOWN: t.Sequence[tuple[str, str, str]] = (
         "raise it in conf of {spark}",
     ),
     (
-        r"ExecutorLostFailure[^\n]*(exceeding[^\n]*memory limits|OOMKilled|[Ee]xit(ed)?\b[^\n]*\b137\b)",
+        r"ExecutorLostFailure[^\n]*(exceeding[^\n]*memory limits|OOMKilled|[Ee]xit(ed with)? (code|status):? 137\b)",
         "an executor of Spark was killed, because it took more memory than it may",
         "raise spark.executor.memory or spark.executor.memoryOverhead in conf of {spark}",
     ),
@@ -189,7 +189,7 @@ def _gist(text: str, log: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     # What was awaited has failed by a cause of its own.
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    aborted = [line for line in causes if "Job aborted" in line]
+    aborted = [line.removeprefix("Caused by: ").lstrip(": ") for line in lines if "Job aborted" in line]
     python = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
     java = [line.lstrip(": ") for line in lines if re.search(r"\[[A-Z_.]{3,}\] |^: [\w.$]+: ", line)]
     last = [line.strip() for line in log.splitlines() if line.strip()]

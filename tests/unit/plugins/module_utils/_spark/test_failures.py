@@ -158,7 +158,20 @@ Caused by: java.lang.IllegalStateException: inner
             "ExecutorLostFailure (executor 2 exited): Container killed by YARN for exceeding physical memory limits",
             "took more memory than it may",
         ),
+        (
+            "ExecutorLostFailure (executor 2 exited) Reason: Command exited with code 137",
+            "took more memory than it may",
+        ),
+        (
+            "ExecutorLostFailure (executor 2 exited) Reason: bad node ip-10-0-0-137. Exit status: 143",
+            "Job aborted due to",
+        ),
     ],
 )
 def test_what_was_awaited_is_told_by_its_cause(reason, said):
     assert said in str(cause_of(RuntimeError(AWAITED.format(reason)), "Spark local[2]"))
+
+
+def test_what_has_aborted_a_job_tells_more_than_the_last_cause():
+    text = ": org.apache.spark.SparkException: Job aborted due to stage failure: FetchFailed\nCaused by: java.io.IOException: x"
+    assert "Job aborted due to stage failure: FetchFailed" in str(cause_of(RuntimeError(text), "Spark local[2]"))
