@@ -140,11 +140,7 @@ def of_lost_records(source: t.Sequence[Thing], copies: t.Sequence[Thing]) -> t.I
     others = {copy.content for copy in copies if copy not in source}
     if any(at not in own and source[at].content in others for at in range(max(own, default=0))):
         return
-    known = [record for record in source if record.content in {copy.content for copy in copies}]
-    ages = [copy.time for copy in copies if copy.content in {record.content for record in known}]
-    if not own and any(age is not None and age >= (record.time or 0) for age in ages for record in known):
-        return
-    last = max((at for at, copy in enumerate(copies) if copy in source), default=len(copies))
+    last = max((at for at, copy in enumerate(copies) if copy in source), default=0)
     for at, copy in enumerate(copies[:last]):
         lacking = [record for place, record in enumerate(source) if record.content == copy.content and place not in own]
         if copy not in source and copy.time is not None and all(copy < record for record in lacking):

@@ -39,7 +39,6 @@ class SharedRecords:
         self._names = HeaderNames({}, {})
         self._several: dict[bytes, AlikeRecords] = {}
         self._lonely: list[CountedRecord] = []
-        self._times: dict[tuple[int, int], int] = {}  # of records whose only copies the broker has stamped
         kept, stamped = list[SingleContent](), list[SingleContent]()
         originals, copies_by_family = self._by_family(source), self._by_family(copies)
         for family, family_records in originals.items():
@@ -55,8 +54,6 @@ class SharedRecords:
                     (stamped if time is None else kept).append(
                         SingleContent(place, record.offset, copy_place, copy.offset)
                     )
-                    if time is None:
-                        self._times[place, record.offset] = t.cast(int, own)
                     continue
             self._several[family] = self._alike(family, family_records, family_copies)
         self._lonely.sort()
@@ -102,18 +99,14 @@ class SharedRecords:
             for name, alike in self._several.items()
         }
         if is_lossy and self._timestamps:
-            several = without_lost(several, self._kept_times(kept, stamped))
+            several = without_lost(several, map(_kept_times, kept))
         told = (alike.contents(self._names, self._timestamps) for alike in several.values())
         rest = OneContent(lonely, []), OneContent([], others)
         return Contents(itertools.chain(itertools.chain.from_iterable(told), rest), kept, stamped)
 
-    def _kept_times(self, kept: t.Iterable[PairRun], stamped: t.Iterable[PairRun]) -> list[KeptTimes]:
-        times = (self._times[run.source_place, offset] for run in stamped for offset in run.sources)
-        nothing = KeptTimes({}, {}, {})
-        return [
-            *(KeptTimes({run.source_place: run.sources[-1]}, {}, {run.place: max(run.offsets)}) for run in kept),
-            nothing._replace(oldest=min(times, default=nothing.oldest)),
-        ]
+
+def _kept_times(run: PairRun) -> KeptTimes:
+    return KeptTimes({run.source_place: run.sources[-1]}, {}, {run.place: max(run.offsets)})
 
 
 def _within(records: list[CountedRecord], spans: Spans) -> list[CountedRecord]:

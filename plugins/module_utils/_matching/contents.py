@@ -46,27 +46,33 @@ def told_apart(
     a return they have added them to the records of the source. timestamps: whether times are compared at all.
     """
     names = {record.name for record in source}
+    if copies and names.isdisjoint(copy.name for copy in copies):
+        return [_all_together(None, source, copies)]
     if len(names) == 1 and names.issuperset(copy.name for copy in copies):
         return [_all_together(next(iter(names)), source, copies)]
     at_time = _names_by_time(source)
-    changed = list(_may_be_changed(source, copies, at_time))
-    if all(changed) and changed:
-        return [_all_together(None, source, copies)]
-    if not any(changed):
+    changed = [_is_changed(copy, names, at_time) for copy in copies]
+    if not any(changed) and not _are_doubted(source, copies, at_time):
         by_name: dict[Name, ToldApart[_Spot]] = {name: ToldApart(name, [], []) for name in names}
         for record in source:
             by_name[record.name].source.append((record.spot, t.cast(int, record.time)))
         for copy in copies:
             by_name[copy.name].copies.append((copy.spot, copy.time))
         return list(by_name.values())
-    # Some copies have kept all: these are told apart by everything. The others stand for what has their time, if that is
-    # one content, and else for what is not there so.
-    own: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
-    keyed = [(record.spot, own[record.name, record.time if timestamps else None]) for record in source]
+    # What is told apart gets different times, so that counting considers that these may not tell, either. A stamp would hide
+    # the name of its copy.
+    has_time = timestamps and all(copy.time is not None for copy in copies if copy.name in names)
+    numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
+
+    def number(name: Name, time: Time) -> int:
+        return numbers[name, time if has_time else None]
+
+    keyed = [(record.spot, number(record.name, record.time)) for record in source]
     both: list[tuple[_Spot, Time]] = []
     for copy, is_changed in zip(copies, changed, strict=True):
+        # A changed copy stands for what has its time, if that is one content, and else for any that lacks copies.
         possible: t.Collection[Name] = at_time.get(copy.time, ()) if is_changed else (copy.name,)
-        both.append((copy.spot, own[next(iter(possible)), copy.time] if len(possible) == 1 else _ANOTHER))
+        both.append((copy.spot, number(next(iter(possible)), copy.time) if len(possible) == 1 else _ANOTHER))
     return [ToldApart(None, keyed, both)]
 
 
@@ -87,25 +93,24 @@ def _names_by_time(records: t.Iterable[Named[_Spot]]) -> _NamesByTime:
     return names
 
 
-def _may_be_changed(
-    source: t.Sequence[Named[_Spot]], copies: t.Sequence[Named[_Spot]], at_time: _NamesByTime
-) -> t.Iterator[bool]:
-    """Of each copy: has it no record's name, or may it have got that of another record than its own?
+def _is_changed(copy: Named[_Spot], names: t.Collection[Name], at_time: _NamesByTime) -> bool:
+    """Has this copy no record's name, or no one's of its name that has its time, although another record has it?"""
+    names_at_time = at_time.get(copy.time, ())
+    return copy.name not in names or bool(names_at_time and copy.name not in names_at_time)
 
-    So it may if a name has more copies than records, and another one fewer: among those of one time, or if no record of its
-    name has its time. In the second case it also may if a record of another name has its time.
+
+def _are_doubted(source: t.Sequence[Named[_Spot]], copies: t.Sequence[Named[_Spot]], at_time: _NamesByTime) -> bool:
+    """May a copy have got the name of another record than its own?
+
+    So it may if a name has more copies than records, and another one fewer: among those of one time, or where some have no
+    record's time.
     """
     records = collections.Counter(record.name for record in source)
-    is_doubted = doubted(records, collections.Counter(copy.name for copy in copies))
-    doubted_times = {
-        time for time, copy_names in _names_by_time(copies).items() if doubted(at_time.get(time, {}), copy_names)
-    }
-    for copy in copies:
-        names: t.Mapping[Name, int] = at_time.get(copy.time, {})
-        if copy.name in names:
-            yield copy.time in doubted_times
-        else:
-            yield copy.name not in records or is_doubted or bool(names)
+    if doubted(records, collections.Counter(copy.name for copy in copies)) and any(
+        copy.name not in at_time.get(copy.time, ()) for copy in copies
+    ):
+        return True
+    return any(doubted(at_time.get(time, {}), names) for time, names in _names_by_time(copies).items())
 
 
 class Alike(t.NamedTuple):

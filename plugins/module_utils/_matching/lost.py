@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import math
 import operator
 import typing as t
 
@@ -38,20 +37,19 @@ class KeptTimes(t.NamedTuple):
 
     last_own: for each source partition the last record that has such a copy. first_without: for each source partition the
     first record that has none, though copies of its content have other times. last_copy: for each destination partition the
-    last such copy. oldest, youngest_other: the lowest time of a record, and the highest one of a copy that has another time.
+    last such copy.
     """
 
     last_own: dict[int, int]
     first_without: dict[int, int]
     last_copy: dict[int, int]
-    oldest: float = math.inf
-    youngest_other: float = -math.inf
 
     @property
     def are_kept(self) -> bool:
-        """Does whatever lacks a copy with its own time follow everything that has one, or has nothing come yet?"""
-        if not self.last_own:
-            return self.youngest_other < self.oldest
+        """Does whatever lacks a copy with its own time follow everything that has one?
+
+        Without such a copy, nothing shows that the tool keeps times: it may have written all of them too low.
+        """
         return all(
             partition in self.last_own and offset > self.last_own[partition]
             for partition, offset in self.first_without.items()
@@ -59,19 +57,16 @@ class KeptTimes(t.NamedTuple):
 
     def is_lost(self, copy: NumberedOffset) -> bool:
         """Was this copy, older than each equal record that lacks one, written before the last one that has kept its time?"""
-        return not self.last_own or copy[1] < self.last_copy.get(copy[0], -1)
+        return copy[1] < self.last_copy.get(copy[0], -1)
 
 
 def of_all_contents(parts: t.Iterable[KeptTimes]) -> KeptTimes:
     """The same of all contents, from the parts that several tasks have seen."""
     result = KeptTimes({}, {}, {})
     for part in parts:
-        for into, offsets, better in zip(result[:3], part[:3], (max, min, max), strict=True):
+        for into, offsets, better in zip(result, part, (max, min, max), strict=True):
             for partition, offset in offsets.items():
                 into[partition] = better(offset, into.get(partition, offset))
-        result = result._replace(
-            oldest=min(result.oldest, part.oldest), youngest_other=max(result.youngest_other, part.youngest_other)
-        )
     return result
 
 
@@ -126,8 +121,6 @@ class _TimedContent:
             _furthest(copied),
             _first(without) if others else {},
             _furthest(itertools.chain.from_iterable(own.values())),
-            _oldest(source),
-            max((time for _spot, time in others), default=-math.inf),
         )
 
 

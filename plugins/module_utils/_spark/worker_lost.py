@@ -7,7 +7,6 @@ A first pass sees how far copies with their records' own times go; then each tas
 
 from __future__ import annotations
 
-import math
 import typing as t
 
 from .._matching.lost import KeptTimes, of_all_contents
@@ -28,23 +27,15 @@ def edges_of(seen_by_tasks: t.Iterable[t.Any], layout: Layout, lossy: t.Collecti
     seen_by_tasks: what seen() has said of all records. lossy: the pairs whose source may have lost records.
     """
     parts: dict[int, list[KeptTimes]] = {pair: [] for pair in lossy}
-    for pair, (*dicts, oldest, youngest_other) in seen_by_tasks:
+    for pair, dicts in seen_by_tasks:
         if pair in parts:
             # A place is the offset here, and the number of a partition on its axis the partition's.
-            last_own, first_without, last_copy = (
-                {int(number): places[number] for number in places} for places in dicts
-            )
-            parts[pair].append(KeptTimes(last_own, first_without, last_copy, oldest, youngest_other))
+            parts[pair].append(KeptTimes(*({int(number): places[number] for number in places} for places in dicts)))
     kept = {pair: of_all_contents(pair_parts) for pair, pair_parts in parts.items()}
     edges = []
     for number, pair in enumerate(layout.destination_pairs):
         kept_times = kept.get(pair)
-        if kept_times is None or not kept_times.are_kept:
-            edges.append(-1)
-        else:
-            edges.append(
-                kept_times.last_copy.get(number, -1) if kept_times.last_own else (number + 1) * layout.destination.step
-            )
+        edges.append(kept_times.last_copy.get(number, -1) if kept_times is not None and kept_times.are_kept else -1)
     return edges
 
 
@@ -115,7 +106,6 @@ def seen(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> list[tuple
 
     records = unpack(batches, layout)
     timed = _TimedRows(records)
-    pairs = records.pairs[timed.rows]
     has_other = np.zeros(1 + int(timed.contents.max(initial=-1)), bool)
     has_other[timed.contents[timed.other]] = True
     without = timed.lacking & has_other[timed.contents] if len(timed.rows) else timed.lacking
@@ -124,9 +114,7 @@ def seen(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> list[tuple
         places = records.places[timed.rows[which]]
         return _outermost(places // step, places, side)
 
-    oldest = _outermost(pairs[~timed.is_copy], timed.times[~timed.is_copy], "left")
-    youngest = _outermost(pairs[timed.other], timed.times[timed.other], "right")
-    kept_times = {pair: KeptTimes({}, {}, {}, time, youngest.get(pair, -math.inf)) for pair, time in oldest.items()}
+    kept_times = {pair: KeptTimes({}, {}, {}) for pair in np.unique(records.pairs[timed.rows]).tolist()}
     for number, place in furthest(timed.copied, layout.source.step, "right").items():
         kept_times[layout.source_pairs[number]].last_own[number] = place
     for number, place in furthest(without, layout.source.step, "left").items():
