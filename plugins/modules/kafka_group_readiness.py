@@ -316,9 +316,6 @@ import typing as t
 from ..module_utils._migration import look_at_readiness as use_case
 from ..module_utils._migration._committing.conflicts import objected
 from ..module_utils._model import documents, plan, readiness, receipt, status
-from ..module_utils._model.errors import InvalidInput
-from ..module_utils._model.faults import raise_any
-from ..module_utils._model.option_names import option_name
 from ..module_utils._module import digests, files, options
 from ..module_utils._module.frame import Module
 from ..module_utils._module.status_files import check_status_paths, last_status, write_status
@@ -330,7 +327,8 @@ def look(module: Module) -> dict[str, t.Any]:
     options.check_all(
         params,
         lambda: check_status_paths(params),
-        lambda: raise_any(_idle(params)),
+        lambda: options.check_needed(params, "directories", "waves"),
+        lambda: options.check_needed(params, "plan", "wait_for_start", "wait_for_groups"),
     )
     source, destination = options.both_clusters(params)
     if params["directories"] is not None:
@@ -359,15 +357,6 @@ def look(module: Module) -> dict[str, t.Any]:
         "summary": readiness.readiness_lines(groups),
         **module.warned(last.notes),
     }
-
-
-def _idle(params: dict[str, t.Any]) -> t.Iterator[InvalidInput]:
-    for name, other in (("waves", "directories"), ("wait_for_start", "plan"), ("wait_for_groups", "plan")):
-        if params[name] and params[other] is None:
-            yield InvalidInput(
-                f"{option_name(name)} has no meaning without {option_name(other)}",
-                remedy=f"leave it out, or set {option_name(other)}",
-            )
 
 
 def main() -> None:

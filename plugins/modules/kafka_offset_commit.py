@@ -392,10 +392,9 @@ from ..module_utils._migration._committing.conflicts import own_objections
 from ..module_utils._migration._committing.outcome import CommitOptions, CommitOutcome, Save
 from ..module_utils._model import offset_formats, plan, receipt, removed, snapshot
 from ..module_utils._model.connection import Connection
-from ..module_utils._model.errors import WRITTEN, InvalidFile, InvalidInput, MigrationError
+from ..module_utils._model.errors import WRITTEN, InvalidFile, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
-from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
 from ..module_utils._model.selection import Selection
 from ..module_utils._module import digests, files, options, summaries
@@ -450,15 +449,6 @@ def _check_rollback(params: dict[str, t.Any]) -> None:
     idle = "plan_digest", "snapshot", "report", "on_still_written"
     options.check_unused(params, "a rollback rests on the receipt alone", *idle)
     files.check_rollback_file(params["receipt"], "receipt")
-
-
-def _check_source(params: dict[str, t.Any]) -> None:
-    if params["on_still_written"] and params["source"] is None and params["state"] == "committed":
-        raise InvalidInput(
-            f"{option_name('on_still_written')} has no meaning without {option_name('source')}",
-            why="the module looks there for producers",
-            remedy=f"set {option_name('source')}, or leave {option_name('on_still_written')} out",
-        )
 
 
 class _Done(t.NamedTuple):
@@ -531,10 +521,11 @@ def _rolled_back(
 def _done(module: Module) -> dict[str, t.Any]:
     params = module.params
     path, is_rollback = params["receipt"], params["state"] == "rolled_back"
+    why = "the module looks there for producers"
     options.check_all(
         params,
         lambda: options.rollback_selection(params),
-        lambda: _check_source(params),
+        None if is_rollback else functools.partial(options.check_needed, params, "source", "on_still_written", why=why),
         lambda: _check_rollback(params) if is_rollback else files.check_writable(path),
     )
     selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")

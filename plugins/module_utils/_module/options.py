@@ -221,6 +221,19 @@ def check_unused(params: Spec, why: str, *names: str) -> None:
         )
 
 
+def check_needed(params: Spec, needed: str, *names: str, why: str | None = None) -> None:
+    """Raise InvalidInput for each of these options that is given without the one that it needs. why: what needs it."""
+    raise_any(
+        InvalidInput(
+            f"{option_name(name)} has no meaning without {option_name(needed)}",
+            why=why,
+            remedy=f"leave it out, or set {option_name(needed)}",
+        )
+        for name in names
+        if params[name] and params[needed] is None
+    )
+
+
 def match_on(params: Spec) -> MatchOn:
     """The parts that two records must have in common. Raises InvalidInput for an empty list, which is not all parts."""
     if params.get("match_on") == []:
