@@ -197,8 +197,7 @@ options:
     elements: str
     default: []
   acl_transactional_ids:
-    description: Transactional ids whose ACLs are copied as well, as regular expressions that match the whole name or
-      prefix of the ACL. The names stay the same.
+    description: Transactional ids whose ACLs are copied as well, as with O(acl_groups).
     type: list
     elements: str
     default: []

@@ -12,10 +12,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
     comparison,
     partition_units,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import (
-    ClaimCase,
-    findings,
-)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS, MatchOn
@@ -112,7 +108,7 @@ class Clusters:
         copied: by a copy of a backlog.
         """
         cases = [
-            ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(parts), absent, copied)
+            comparison.ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(parts), absent, copied)
             for c, d, repeats in claims
         ]
         fakes = (
@@ -121,4 +117,4 @@ class Clusters:
             (time, "sleep", self.go_on),
         )
         with swapped(fakes):
-            return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))
+            return comparison.findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))

@@ -107,11 +107,22 @@ def test_a_return_that_does_not_know_its_groups_ends_as_any_run(played, controll
     assert not [name for name in controller.files() if "lease" in name]
 
 
-@pytest.mark.parametrize("commit", [{}, {"changed": True}, {"failed": True, "msg": "no broker answers"}])
-def test_a_play_that_ignores_errors_does_not_read_back_what_was_not_committed(runs, commit):
-    its = {"__common_commit": commit}
-    name = "Verify what is committed by the records beside every offset"
-    assert runs("roles/common/tasks/read_back.yml", name, **its) is not commit.get("failed", False)
+@pytest.mark.parametrize("result", [{"skipped": True}, {"changed": True}, {"failed": True, "msg": "no broker answers"}])
+@pytest.mark.parametrize(
+    ("file", "task", "before"),
+    [
+        pytest.param(
+            "read_back",
+            "Verify what is committed by the records beside every offset",
+            "commit",
+            id="nothing was committed",
+        ),
+        pytest.param("rollback", "Restore what was committed before", "restored", id="the old group has not come back"),
+    ],
+)
+def test_a_play_that_ignores_errors_does_not_go_on_after_a_task_that_has_failed(runs, file, task, before, result):
+    goes_on = runs(f"roles/common/tasks/{file}.yml", task, **{f"__common_{before}": result})
+    assert goes_on is not result.get("failed", False)
 
 
 @pytest.mark.parametrize(
@@ -131,13 +142,6 @@ def test_a_plan_is_applied_to_a_snapshot_with_the_groups_in_use_that_its_commit_
     expression = variables["_common_snapshot_options"]["on_active_group"].strip("{} ")
     its = {f"{role}_phase": phase or task, f"{role}_on_active_source": policy}
     assert evaluated(expression, **its, __group_migration_policies={"on_active_source": policy}) == snapshot
-
-
-@pytest.mark.parametrize("restored", [{"skipped": True}, {"changed": True}, {"failed": True, "msg": "is in use"}])
-def test_a_play_that_ignores_errors_rolls_no_new_group_back_whose_old_one_has_not_come(runs, restored):
-    its = {"__common_restored": restored}
-    name = "Restore what was committed before"
-    assert runs("roles/common/tasks/rollback.yml", name, **its) is not restored.get("failed", False)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+import typing as t
 
 import pytest
 
@@ -67,19 +68,12 @@ def ground_of(
     return Ground("cloud", readings, known, options)
 
 
-def decided(
-    plan: PlanEntry,
-    found: CommittedOffset | None,
-    known: Receipt = NOTHING_KNOWN,
-    on_rewind: str = "fail",
-    on_advance: str = "advance",
-    joined: tuple[str, ...] = ("billing",),
-) -> str:
+def decided(plan: PlanEntry, found: CommittedOffset | None, *known: Receipt, **how: t.Any) -> str:
     """written, kept, right (nothing to do), refused by a policy, or changed (since the plan was made).
 
     What would be written or refused is what a preview and a verification are about, too.
     """
-    ground = ground_of(found, known, on_rewind, on_advance, joined)
+    ground = ground_of(found, *known, **how)
     does = _does(plan, ground)
     assert entry_decision.entries_to_write([plan], ground) == ([] if does in ("kept", "right") else [plan])
     return does
