@@ -120,7 +120,7 @@ def same_before(reader: Reader, context: Context, known: Known, end: int, copies
 
 
 def _compared(
-    known: Known, originals: t.Sequence[Record], copies: t.Sequence[Record], whole: bool = False
+    known: Known, originals: t.Sequence[Record], copies: t.Sequence[Record], whole: bool
 ) -> Comparison | None:
     """What equal records these are; None where they are not, or where one may be a copy of either side."""
     known.check_stamps(list(copies))

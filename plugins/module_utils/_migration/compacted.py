@@ -24,7 +24,7 @@ def cleanup_policy(connection: Connection, topic: str) -> str | None:
     return configs.topic_configs(connection, [topic])[topic].effective.get("cleanup.policy")
 
 
-def check_policy(connection: Connection, topic: str, why: str, remedy: str) -> None:
+def check_policy(connection: Connection, topic: str, why: str) -> None:
     """Raise Refused for a topic that does not keep each key's last record for ever, as Kafka Connect's do."""
     policy = cleanup_policy(connection, topic)
     if policy != "compact":
@@ -33,7 +33,7 @@ def check_policy(connection: Connection, topic: str, why: str, remedy: str) -> N
             what,
             cluster=str(connection),
             topic=topic,
-            remedy=f"set it to compact, {remedy}",
+            remedy="set it to compact, or correct the topic's name",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
 

@@ -44,11 +44,11 @@ def look_at_readiness(
 
 
 def look_until_started(
-    look: t.Callable[[], list[Readiness]], seconds: float, groups: t.Collection[str] | None = None
+    look: t.Callable[[], list[Readiness]], seconds: float, groups: t.Collection[str] | None
 ) -> list[Readiness]:
     """What is seen when all groups that may start are in use at the destination, or so many seconds are over.
 
-    look: looks once, as look_at_readiness() does. groups: those that may start. By default, all but those that the first look
+    look: looks once, as look_at_readiness() does. groups: those that may start; None for all but those that the first look
     shows blocked, at another offset than the plan's, or in use at the source.
     """
     deadline = time.monotonic() + seconds

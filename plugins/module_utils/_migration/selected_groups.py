@@ -54,7 +54,7 @@ def read_selected(
     selection: Selection,
     on_blocked: OnBlocked,
     gone: t.Mapping[str, GroupReading],
-    skip_denied: bool = False,
+    skip_denied: bool,
 ) -> tuple[dict[str, GroupReading], dict[str, str]]:
     """The groups that keep offsets, and why the others keep none, as a clause about each.
 
@@ -104,8 +104,8 @@ def select_topics_of(
     selection: Selection,
     readings: t.Mapping[str, GroupReading],
     connection: Connection,
-    unused: t.Sequence[Note] = (),
-    skip_denied: bool = False,
+    unused: t.Sequence[Note],
+    skip_denied: bool,
 ) -> dict[str, Selected]:
     """The selected ones of the topics for which each group has committed offsets. Raises NotFound or InvalidInput.
 
@@ -148,11 +148,11 @@ def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) 
 
 
 def streams_groups(
-    connection: Connection, names: t.Collection[str], listed: t.Collection[str] | None = None
+    connection: Connection, names: t.Collection[str], listed: t.Collection[str] | None
 ) -> frozenset[str]:
     """Those of the groups that have topics which Kafka Streams makes; none where brokers do not list topics.
 
-    listed: all groups of the cluster, because a topic may be that of another one. By default, they are listed if that matters.
+    listed: all groups of the cluster, because a topic may be that of another one; None to list them if that matters.
     """
     topics = [name for name in _shown_topics(connection) if known(name, STREAMS_TOPICS)]
     owners = streams_owners(topics, names)

@@ -91,7 +91,7 @@ def assess_readiness(
     logs: t.Mapping[TopicPartition, LogRange],
     since: t.Mapping[str, str],
     now: str,
-    receipt: Receipt | None = None,
+    receipt: Receipt | None,
 ) -> list[Readiness]:
     """One entry a group, sorted by name.
 

@@ -26,7 +26,7 @@ def promotion_result(plan: TopicPlan, head: t.Sequence[str] = ()) -> dict[str, t
     return _result(plan, head, lines)
 
 
-def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
+def undo_result(undo: Undo, head: t.Sequence[str]) -> dict[str, t.Any]:
     """The same of a rollback."""
     lines = [f"{name}: deleted" for name in undo.deleted]
     lines += [_line(change) for change in undo.plan.topics if change.settings]

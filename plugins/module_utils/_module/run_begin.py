@@ -87,7 +87,7 @@ def _result(
     held: file.Lease | None = None,
     *,
     reason: str | None = None,
-    changed: bool = False,
+    changed: bool,
     notes: t.Sequence[Note] = (),
 ) -> dict[str, t.Any]:
     params = module.params

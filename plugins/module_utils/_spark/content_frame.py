@@ -21,7 +21,6 @@ from .._matching.axis import Axis
 from .._matching.evidence import Span, all_united
 from .._model.connection import Connection
 from .._model.grouping import values_by_key
-from .._model.match_on import FINGERPRINTED
 from .._model.records import TopicPartition
 from .._records.scanning import Range
 from . import spark_library, worker_packing
@@ -141,7 +140,7 @@ def read_contents(
     destination: Connection,
     pairs: t.Sequence[LogPair],
     layout: Layout,
-    parts: t.Collection[str] = FINGERPRINTED,
+    parts: t.Collection[str],
 ) -> DataFrame:
     """The frame of the pairs' records. Nothing is read before an action, and everything anew with each: see kept().
 

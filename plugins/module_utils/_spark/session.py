@@ -133,7 +133,7 @@ def _silence(address: tuple[str, int], seconds: float) -> str | None:
 
 
 @contextlib.contextmanager
-def session_on_demand(options: SparkOptions, say: Say = silent) -> t.Iterator[t.Callable[[], SparkSession]]:
+def session_on_demand(options: SparkOptions, say: Say) -> t.Iterator[t.Callable[[], SparkSession]]:
     """One session for all who ask for it within the block, opened when the first of them does; see open_session()."""
     with contextlib.ExitStack() as stack:
         yield functools.cache(lambda: stack.enter_context(open_session(options, say)))

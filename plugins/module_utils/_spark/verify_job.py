@@ -55,7 +55,7 @@ def count_claims(
     frame: DataFrame,
     layout: Layout,
     asked: t.Mapping[int, PairClaims],
-    edges: Edges | None = None,
+    edges: Edges | None,
 ) -> dict[int, PairCounts]:
     """The answer for each pair that is asked about, by its number.
 

@@ -228,7 +228,7 @@ def restore_old_groups(
     cluster: Connection,
     options: RemovalOptions,
     save: Save | None,
-    receipt: Receipt | None = None,
+    receipt: Receipt | None,
 ) -> RemovalOutcome:
     """Make removed groups again, with all that they had committed. As remove_old_groups() otherwise.
 

@@ -55,7 +55,7 @@ class TopicStore:
         objections = topic_making.ChangeObjections(missing_topic_acls(self.connection, "WRITE", [self.topic]))
         if self._exists():
             why = "a worker of Connect does not start unless it is compact"
-            check_policy(self.connection, self.topic, why, "or correct the topic's name")
+            check_policy(self.connection, self.topic, why)
         else:
             new, brokers = self._new_topic(), storage.broker_count(self.connection).up
             trial = topic_making.try_topics(self.connection, new, objections)

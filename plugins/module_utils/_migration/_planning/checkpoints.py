@@ -43,7 +43,7 @@ def plan_from_checkpoints(
     policy: ReplicationPolicy,
     selection: Selection,
     mapping: Mapping,
-    on_uncommitted: OnUncommitted = OnUncommitted.IGNORE,
+    on_uncommitted: OnUncommitted,
     previous: Plan | None = None,
     receipt: Receipt | None = None,
 ) -> Translation:

@@ -35,7 +35,7 @@ _Key = t.TypeVar("_Key")
 _Answer = t.TypeVar("_Answer")
 
 
-def settle(cases: t.Mapping[_Key, Case], given: StrategyInput, say: Say = silent) -> dict[_Key, Decision]:
+def settle(cases: t.Mapping[_Key, Case], given: StrategyInput, say: Say) -> dict[_Key, Decision]:
     """Decide all cases by the rule, reading round by round for all of them together. The sides' logs must be known.
 
     Groups that stand at one offset have one case: it is decided once.

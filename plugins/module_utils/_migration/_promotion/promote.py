@@ -40,7 +40,7 @@ def plan_promotion(
     selection: Selection | CommittedTopics,
     mapping: Mapping,
     options: PromotionOptions,
-    read_fence: t.Callable[[], PromotionReceipt | None] = lambda: None,
+    read_fence: t.Callable[[], PromotionReceipt | None],
 ) -> topic_decisions.Planned:
     """Decide what is changed, and let the destination's brokers check it. Nothing is written.
 

@@ -75,7 +75,7 @@ def setting_changes(
     own: t.Mapping[str, str],
     hidden: t.Collection[str],
     options: PromotionOptions,
-    source_hidden: t.Collection[str] = (),
+    source_hidden: t.Collection[str],
 ) -> dict[str, SettingChange]:
     """What changes at a topic that sets own; hidden are settings whose values the broker does not tell, which stay.
 

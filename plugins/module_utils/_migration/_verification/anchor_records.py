@@ -136,7 +136,7 @@ def unseen(entry: PlanEntry) -> tuple[Span, Span] | None:
 
 
 def absent_beside(
-    entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs, *, is_consumed: bool = False
+    entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs, *, is_consumed: bool
 ) -> Absent | None:
     """What the plan says to be absent, or else what unseen() shows, and the first unconsumed record if its copy is deleted.
 
