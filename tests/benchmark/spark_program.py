@@ -112,7 +112,7 @@ def _jobs(destination: Connection, asked: dict[str, t.Any]) -> list[Job]:
         for part in asked["partitions"]
     ]
     run, groups = Run(uuid.uuid4().hex[:12], "here", os.getpid(), 0), tuple(progress_groups(to, ranges))
-    claim(destination, to, groups, ranges, run, lambda kept: Claimed((), {where: Progress(0) for where in kept}, True))
+    claim(destination, to, groups, ranges, run, lambda kept: Claimed({where: Progress(0) for where in kept}, True))
     numbered: dict[int, list[BacklogRange]] = {}
     for each in ranges:
         numbered.setdefault(transactional_number(each.destination), []).append(each)

@@ -69,7 +69,7 @@ class Contest:
 
         def decide(kept: claiming.KnownProgress) -> claiming.Claimed:
             before_claiming(number)
-            return claiming.Claimed((), {where: progress or Progress(0) for where, progress in kept.items()}, True)
+            return claiming.Claimed({where: progress or Progress(0) for where, progress in kept.items()}, True)
 
         groups = [f"{self.name}-progress-0"]
         try:

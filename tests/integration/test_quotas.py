@@ -63,7 +63,7 @@ def copy(source, destination, topic, records, say):
     its, where = connection_from(destination.connection, "destination cluster"), TopicPartition(topic, 0)
     ranges = [BacklogRange(where, 0, records, where, 0, (0, records // 2))]
     run, groups = Run("a", "b", 1, 1), tuple(progress_groups(topic, ranges))
-    claimed = claiming.Claimed((), {where: Progress(0)}, True)
+    claimed = claiming.Claimed({where: Progress(0)}, True)
     claiming.claim(its, topic, groups, ranges, run, lambda _known: claimed)
     job = Job(topic, transactional_number(where), tuple(ranges), run, groups, {}, {topic: 1_000_000}, {topic: 1 << 30})
     backlog = Backlog(topic, "here", "there", "now", (), tuple(ranges))

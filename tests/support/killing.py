@@ -142,9 +142,7 @@ def _copy(source: Connection, destination: Connection, jobs: list[Job], step: St
     starts = {each.destination: each.start for each in ranges}
     claim(
         destination, jobs[0].name, jobs[0].groups, ranges, run,
-        lambda kept: Claimed(
-            (), {where: progress or Progress(starts[where]) for where, progress in kept.items()}, True
-        ),
+        lambda kept: Claimed({where: progress or Progress(starts[where]) for where, progress in kept.items()}, True),
     )  # fmt: skip
     stumbler = type("Stumbler", (Producer,), {name: stumbling(name) for name in CALLS})
     with mock.patch.multiple(record_copy, **SMALL), mock.patch.object(transactions, "Producer", stumbler):

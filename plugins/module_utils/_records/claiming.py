@@ -22,12 +22,11 @@ KnownProgress: t.TypeAlias = "dict[TopicPartition, Progress | None]"
 
 
 class Claimed(t.NamedTuple):
-    """What a run claims. progress: what is known of each partition from now on. ranges: the copy's, with the begins that hold.
+    """What a run claims. progress: what is known of each partition from now on.
 
     is_first: no earlier run has claimed any of it, as far as progress and logs show.
     """
 
-    ranges: tuple[BacklogRange, ...]
     progress: dict[TopicPartition, Progress]
     is_first: bool
 

@@ -126,7 +126,7 @@ def _as_they_are(destination: Connection, group: str, kept: KnownProgress) -> Cl
             group=group,
             remedy="run again",
         )
-    return Claimed((), progress, False)
+    return Claimed(progress, False)
 
 
 def _check_claim(backlog: Backlog, destination: Connection, claimed: dict[TopicPartition, Run | None]) -> None:

@@ -104,7 +104,7 @@ def take_over(
                 save(backlog)  # before it is claimed: later, the log tells nobody where the copy has begun
         progress = {each.destination: kept[each.destination] or Progress(each.start) for each in ranges if each.copies}
         # What was rebuilt, an earlier run has copied: that claim is not to be given back.
-        return Claimed(ranges, progress | found_again, is_first and not found_again)
+        return Claimed(progress | found_again, is_first and not found_again)
 
     claimed = claim(destination, backlog.name, names, backlog.ranges, run, decide)
     if isinstance(claimed, Lost):
