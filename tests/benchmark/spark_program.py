@@ -99,7 +99,7 @@ def copied(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]:
     destination = connection_from({"bootstrap_servers": asked["destination"], "client_config": asked["client_config"]})
     begin = time.perf_counter()
     jobs = _jobs(destination, asked)
-    records, _bytes = copy(spark, source, destination, jobs)
+    records = copy(spark, source, destination, jobs)
     return time.perf_counter() - begin, records
 
 

@@ -147,7 +147,7 @@ def _copy(source: Connection, destination: Connection, jobs: list[Job], step: St
     stumbler = type("Stumbler", (Producer,), {name: stumbling(name) for name in CALLS})
     with mock.patch.multiple(record_copy, **SMALL), mock.patch.object(transactions, "Producer", stumbler):
         try:
-            records, _bytes = record_copy.copy_jobs(source, destination, mine)
+            records = record_copy.copy_jobs(source, destination, mine)
         except MigrationError as exc:
             answers.send(str(exc))
         else:

@@ -24,21 +24,21 @@ TASKS = 2
 TRANSACTION_SECONDS = 0.3  # at most: tests wait for the first one
 
 
-def _copy(_spark: None, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
+def _copy(_spark: None, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> int:
     errors: list[MigrationError] = []
 
-    def task(share: t.Sequence[Job]) -> tuple[int, int]:
+    def task(share: t.Sequence[Job]) -> int:
         try:
             return copy_jobs(source, destination, share)
         except MigrationError as exc:
             errors.append(exc)
-            return 0, 0
+            return 0
 
     with ThreadPoolExecutor(TASKS) as pool:
         copied = list(pool.map(task, dealt_jobs(jobs, TASKS)))
     if errors:
         raise next((each for each in errors if isinstance(each, Locked)), errors[0])
-    return sum(records for records, _size in copied), sum(size for _records, size in copied)
+    return sum(copied)
 
 
 def _rebuild(

@@ -49,8 +49,8 @@ _NEARLY_0 = 1
 _MOMENT = 0.5  # seconds
 
 
-def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
-    """Copy what is left of jobs of one run, one after the other. -> how many records and bytes this attempt has copied.
+def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> int:
+    """Copy what is left of jobs of one run, one after the other. -> how many records this attempt has copied.
 
     All or nothing of every transaction: after an error, or a death, the next attempt goes on after the last one that was
     committed. Records are not compressed, unless client_config says so, until one comes that its topic takes only compressed;
@@ -67,21 +67,18 @@ def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]
     return _copied(source, destination, jobs, codecs[-1])
 
 
-def _copied(
-    source: Connection, destination: Connection, jobs: t.Sequence[Job], codec: t.Mapping[str, str]
-) -> tuple[int, int]:
-    records = size = 0
+def _copied(source: Connection, destination: Connection, jobs: t.Sequence[Job], codec: t.Mapping[str, str]) -> int:
+    records = 0
     with hold_ids(destination, jobs, {"batch.size": _batch(jobs), **codec}) as held:
         left = [(held_job, tasks) for held_job in held.held if (tasks := _tasks(held_job))]
         if not left:
-            return 0, 0
+            return 0
         window = SendWindow()
         with open_consumer(source, _READ) as opened:
             for held_job, tasks in left:
                 refusals.check_existence(opened, tasks)
-                copied = _Copy(destination, opened, held_job, tasks, _batch(jobs), held.renew, window).run()
-                records, size = records + copied[0], size + copied[1]
-    return records, size
+                records += _Copy(destination, opened, held_job, tasks, _batch(jobs), held.renew, window).run()
+    return records
 
 
 @dataclasses.dataclass(slots=True)
@@ -134,7 +131,6 @@ class _Copy:
     moved: dict[TopicPartition, _CopyTask] = dataclasses.field(default_factory=dict)
     lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
     records: int = 0
-    bytes: int = 0  # of keys and values
     sent: int = 0  # bytes, headers included
     silent: float = 0.0  # seconds, also those of earlier transactions
     patience: refusals.Patience = dataclasses.field(init=False)
@@ -146,7 +142,7 @@ class _Copy:
     def transactions(self) -> Transactions:
         return self.held.transactions
 
-    def run(self) -> tuple[int, int]:
+    def run(self) -> int:
         for partition, task in list(self.tasks.items()):
             if task.progress.position >= task.range.end:  # all that was left has expired
                 self.moved[partition] = self.tasks.pop(partition)
@@ -160,7 +156,7 @@ class _Copy:
                 self._fill(begun)
                 self._commit()
             self.renew()
-        return self.records, self.bytes
+        return self.records
 
     def _fill(self, begun: float) -> None:
         """Send records until the transaction is large or old enough."""
@@ -300,7 +296,6 @@ class _Copy:
         progress.records += len(records)
         progress.bytes += size
         self.records += len(records)
-        self.bytes += size
         self.sent += sent
         self.window.send(sent, time.monotonic())
 

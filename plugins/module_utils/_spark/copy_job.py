@@ -41,21 +41,20 @@ def check_speculation(spark: SparkSession) -> None:
         )
 
 
-def copy(spark: SparkSession, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
-    """Copy what is left of all jobs. -> how many records and bytes were copied, without what failed attempts have.
+def copy(spark: SparkSession, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> int:
+    """Copy what is left of all jobs. -> how many records were copied, without what failed attempts have.
 
     A task that Spark tries again goes on where it has ended. Raises as on_workers(): Locked where another run has taken the
     copy over, Refused where its progress or a topic is another one. See also check_speculation().
     """
     portable_source, portable_destination = portable(source), portable(destination)
 
-    def copy_share(share: t.Sequence[Job]) -> t.Iterator[tuple[int, int]]:
+    def copy_share(share: t.Sequence[Job]) -> t.Iterator[int]:
         with without_collecting():
             copied = copy_jobs(portable_source, portable_destination, share)
         yield copied
 
-    copied = on_workers(spark, dealt_jobs(jobs, parallel_tasks(spark)), copy_share)
-    return sum(records for records, _size in copied), sum(size for _records, size in copied)
+    return sum(on_workers(spark, dealt_jobs(jobs, parallel_tasks(spark)), copy_share))
 
 
 def dealt_jobs(jobs: t.Iterable[Job], tasks: int) -> list[list[Job]]:

@@ -127,7 +127,7 @@ def _check_empty(destination: Connection, changes: t.Iterable[TopicChange]) -> N
         raise _topic_changed(destination, filled[0], "it was empty, and holds records")
 
 
-def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> PromotionReceipt:
+def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt, save: Save) -> None:
     """Make the changes of a plan whose expectations hold. save: writes the receipt, before the first write and after the last.
 
     After a run that was killed at any point, the next one makes what is left, and the receipt knows what stood there first.
@@ -155,7 +155,6 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
     ended = _settled(made, lambda topic, name, _each: (topic, name) in written)
     if ended != made:
         save(ended)
-    return ended
 
 
 def _with_use(destination: Connection, surveyed: survey.Survey, options: PromotionOptions) -> survey.Survey:
