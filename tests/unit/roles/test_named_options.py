@@ -35,7 +35,7 @@ NEVER_SHOWN = {
         _migration.take_snapshot._in_use _model.mapping.Mapping.idle_group_rules _model.mapping.Mapping.source_topics
         _model.mapping._first _model.mapping.prefixes_from
         _model.offset_formats.from_text _model.offset_formats.read_snapshot _model.promotion.PromotionOptions.check
-        kafka_group_offsets._backup kafka_group_offsets._check_backup_stays kafka_offset_commit._check_source
+        kafka_group_offsets._backup kafka_group_offsets._check_backup_stays
         _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _module.digests.check_digest _module.options.check_named_once _module.options.match_on
         _module.options.replication_policy _module.promoting._unused_fence
