@@ -220,6 +220,7 @@ import typing as t
 from ..module_utils._migration import list_groups as use_case
 from ..module_utils._migration.assess_groups import AssessOptions
 from ..module_utils._model import group_overview, waves
+from ..module_utils._model.group_lag import lag_members
 from ..module_utils._model.group_overview import GroupOverview
 from ..module_utils._model.notes import excluded
 from ..module_utils._model.selection import seen_on
@@ -265,14 +266,8 @@ def _row(group: GroupOverview, partitions: bool) -> dict[str, t.Any]:
     row = {**group.row(), "clients": [member._asdict() for member in group.members or ()]}
     if partitions:
         row["committed"] = [
-            {
-                **partition._asdict(),
-                "offset": committed.offset,
-                "lag": lag and lag.offsets,
-                "expired": lag.expired if lag else 0,
-            }
+            {**partition._asdict(), "offset": committed.offset, **lag_members(group.partition_lag(partition))}
             for partition, committed in sorted(group.reading.offsets.items())
-            for lag in [group.partition_lag(partition)]
         ]
     return row
 
