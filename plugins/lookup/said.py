@@ -37,7 +37,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_raw: {description: The lines of all terms., type: list, elements: raw}
+_raw:
+  description: The lines of all terms.
+  type: list
+  elements: raw
 """
 
 import typing as t

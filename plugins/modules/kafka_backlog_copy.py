@@ -312,7 +312,13 @@ summary:
   sample:
     - "topic   partition         start           end  records at most        MB  from"
     - "orders          0         41877         50000             8123       1.2  billing"
-notes: {description: "What you should know, a line each. Each is a warning, too.", returned: success, type: list, elements: str}
+notes:
+  description: What you should know of the copy, or of its removal, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "orders-1: 40 offsets expired at the source after the copy was planned, before they were copied."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """

@@ -180,7 +180,13 @@ misplaced:
   returned: success
   type: int
   sample: 0
-notes: {description: "What you should know, a line each. Each is a warning, too.", returned: success, type: list, elements: str}
+notes:
+  description: What you should know of the hand-over, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "Left out by exclude_topic_patterns: heartbeats (called like MirrorMaker 2's). To take them, name them in topics."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """

@@ -114,7 +114,10 @@ groups:
   elements: dict
   contains:
     group: {description: Name of the group., type: str, sample: billing}
-    type: {description: "Type of the group, as Kafka names it; V(unknown) before Kafka 3.8.", type: str, sample: classic}
+    type:
+      description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it, as those before Kafka 3.8.
+      type: str
+      sample: classic
     what:
       description: What uses the group, as far as its type, its topics or its name tell; null if they do not tell.
       type: str
@@ -209,7 +212,12 @@ csv:
   sample: |
     group,type,what,state,members,topics,partitions,lag,movable,why_not,expired
     billing,classic,,Empty,0,orders,12,1204,yes,,0
-notes: {description: "Patterns that match no group. Each note is a warning, too.", returned: success, type: list, elements: str}
+notes:
+  description: Patterns that match no group, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """

@@ -139,7 +139,10 @@ groups:
   elements: dict
   contains:
     name: {description: Name of the group., type: str, sample: billing}
-    type: {description: "Type of the group, as Kafka names it; V(unknown) before Kafka 3.8.", type: str, sample: classic}
+    type:
+      description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it, as those before Kafka 3.8.
+      type: str
+      sample: classic
     partitions: {description: Number of partitions with a committed offset., type: int, sample: 12}
 active_groups:
   description: Selected groups that have members, whose committed offsets changed within O(idle_wait), or for which a
@@ -179,7 +182,14 @@ left_out:
   type: list
   elements: str
   sample: []
-notes: {description: "What you should know, a line each. Each is a warning, too.", returned: success, type: list, elements: str}
+notes:
+  description: What you should know of the snapshot, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "Left out by exclude_group_patterns: console-consumer-12345 (called like the console consumer's). To take them, name
+      them in groups"
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """

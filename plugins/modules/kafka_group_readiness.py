@@ -214,8 +214,15 @@ groups:
       type: bool
       sample: false
     in_use_at_destination: {description: Whether the group has members at the destination., type: bool, sample: true}
-    source_lag: {description: "As RV(readiness[].lag).", type: int, sample: 1204}
-    source_expired: {description: "As RV(readiness[].expired).", type: int, sample: 0}
+    source_lag:
+      description: Number of offsets that the group has not consumed at the source and that are still there; null without a
+        committed offset.
+      type: int
+      sample: 1204
+    source_expired:
+      description: Number of offsets that have expired at the source before the group consumed them.
+      type: int
+      sample: 0
     destination_lag: {description: "As RV(groups[].source_lag), at the destination.", type: int, sample: 3}
     destination_expired: {description: "As RV(groups[].source_expired), at the destination.", type: int, sample: 0}
     partitions: {description: Number of partitions that the plan and the receipt have for the group., type: int, sample: 12}
@@ -290,7 +297,13 @@ in_several_waves:
   returned: with O(directories)
   type: dict
   sample: {}
-notes: {description: "What you should know, a line each. Each is a warning, too.", returned: always, type: list, elements: str}
+notes:
+  description: What you should know of the round, a line each. Each note is a warning, too.
+  returned: always
+  type: list
+  elements: str
+  sample:
+    - "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: always, type: list, elements: str}
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """

@@ -367,7 +367,7 @@ EXAMPLES = r"""
     export: "{{ inventory_dir }}/starting-offsets.json"
     export_format: structured_streaming
 
-- name: Plan to read the orders since yesterday evening again, and the last 1,000 payments of each partition
+- name: Plan to read the orders since yesterday evening again
   streamshift.kafka.kafka_offset_translate:
     destination: "{{ kafka_cluster }}"
     groups: [billing]
@@ -377,10 +377,18 @@ EXAMPLES = r"""
       - topics: [orders]
         to: datetime
         value: "2026-11-21T18:00:00+01:00"
-      - topics: [payments]
+
+- name: Plan to read the last 1,000 offsets of each partition again, or as many as there are
+  streamshift.kafka.kafka_offset_translate:
+    destination: "{{ kafka_cluster }}"
+    groups: [billing]
+    plan: "{{ inventory_dir }}/plan.json"
+    strategy: reset
+    resets:
+      - topics: [orders]
         to: shift
         value: -1000
-    on_out_of_range: clamp # or as many as there are
+    on_out_of_range: clamp
 """
 
 RETURN = r"""
@@ -490,7 +498,13 @@ summary:
     - "group    partitions        exact  at_most_repeated"
     - "billing          12           12                 0"
     - "Total: 1 group, 12 group-partitions: 12 exact, 0 safe, 0 blocked; at most 0 records repeated."
-notes: {description: "What you should know, a line each. Each is a warning, too.", returned: success, type: list, elements: str}
+notes:
+  description: What you should know of the plan and of files for other tools, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "repartitioned: ordres matches no topic of these groups"
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """

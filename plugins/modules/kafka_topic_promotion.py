@@ -197,7 +197,8 @@ options:
     elements: str
     default: []
   acl_transactional_ids:
-    description: Transactional ids whose ACLs are copied as well, as with O(acl_groups).
+    description: Transactional ids whose ACLs are copied as well, as regular expressions that match the whole name or
+      prefix of the ACL. The names stay the same.
     type: list
     elements: str
     default: []
