@@ -164,7 +164,6 @@ note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
-import dataclasses
 import typing as t
 
 from ..module_utils._migration._committing import group_removal as use_case
@@ -200,12 +199,7 @@ def remove(module: Module) -> dict[str, t.Any]:
             outcome = use_case.remove_old_groups(made, written, known, cluster, policies, save)
         else:
             gone = files.parsed_required(path, removed.from_json, "removed groups", None)
-            # What a rename has removed comes back, whatever its receipt has of the new groups.
-            names = {group.name for group in gone.groups}
-            left, _told_by_the_rollback = to_undo(selection, written, params["receipt"], names)
-            if selection is not None and left is not None:
-                groups = tuple(name for name in selection.groups if name in {*left.groups, *names})
-                selection = dataclasses.replace(left, groups=groups, topics=left.topics or selection.topics)
+            selection, _told_by_the_rollback = to_undo(selection, written, params["receipt"], gone)
             outcome = use_case.restore_old_groups(gone, selection, cluster, policies, save, written)
     return {
         "changed": bool(outcome.groups) or outcome.removed != known,

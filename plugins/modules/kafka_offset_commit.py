@@ -77,7 +77,8 @@ options:
   groups:
     description:
       - With O(state=rolled_back), names of the groups to roll back. O(exclude_group_patterns) does not apply to them. A
-        name that is not in the receipt is an error, unless the snapshot beside the receipt has it, or has left it out.
+        name that is not in the receipt is an error, unless O(removed) or the snapshot beside the receipt has it, or the
+        snapshot has left it out.
       - With O(state=committed) and without O(snapshot), what the plan must be about. The module refuses a plan with groups
         or topics that are not selected, and tells groups that are named and not in the plan as left out.
       - Set O(groups) or O(group_patterns), unless O(everything=true).
@@ -508,10 +509,11 @@ def _rolled_back(
 ) -> _Done:
     path = params["receipt"]
     recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
-    # The groups that a rename has removed and nobody has made again, None if they are of no concern.
-    renamed = files.parsed(params["removed"], removed.from_json)
-    selection, notes = to_undo(selection, recorded, path, [group.name for group in renamed.groups] if renamed else ())
-    gone = None if params["removed"] is None else frozenset(renamed.gone() if renamed else ())
+    # The groups that a rename has removed, None if they are of no concern.
+    gone = files.parsed(params["removed"], removed.from_json)
+    if gone is None and params["removed"] is not None:
+        gone = removed.Removed(recorded.cluster_id)
+    selection, notes = to_undo(selection, recorded, path, gone)
     policies = options.filled(CommitOptions, params)
     outcome = use_case.roll_back(recorded, selection, cluster, policies, save, _returned(recorded, path), gone)
     head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]

@@ -11,6 +11,8 @@ from . import documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
 from .file_rows import Among, Name, read_file, row_order, write_row
 from .group_state import Commits, GroupReading
+from .grouping import values_by_key
+from .records import TopicPartition
 from .snapshot import SnapshotEntry
 
 KIND = "removed"
@@ -46,6 +48,10 @@ class Removed:
             if entry.group in commits:
                 commits[entry.group][entry.partition] = entry.committed
         return commits
+
+    def committed(self) -> dict[str, list[TopicPartition]]:
+        """What every group in the file had committed on, whether it was made again or not."""
+        return {group.name: [] for group in self.groups} | values_by_key(entry[:2] for entry in self.entries)
 
     def readings(self) -> dict[str, GroupReading]:
         """The same as groups that a cluster would show, if they were still there."""

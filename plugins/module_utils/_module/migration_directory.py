@@ -12,8 +12,8 @@ import math
 import os
 import typing as t
 
-from .._migration._committing.rollback import without_left_out
-from .._model import history, lease, offset_formats, plan, receipt, report, run_record, status
+from .._migration._committing.rollback import committed_at_source, without_left_out
+from .._model import history, lease, offset_formats, plan, receipt, removed, report, run_record, status
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile, MigrationError
 from .._model.failure_kinds import FailureKind
@@ -344,25 +344,26 @@ def is_in_return(path: str) -> bool:
 
 
 def to_undo(
-    selection: Selection | None, written: receipt.Receipt | None, path: str | None, renamed: t.Collection[str] = ()
+    selection: Selection | None, written: receipt.Receipt | None, path: str | None, gone: removed.Removed | None = None
 ) -> tuple[Selection | None, list[Note]]:
     """As rollback.without_left_out(), by the snapshots and plans of all runs in the directory of this receipt that are kept.
 
     A return takes the names of its migration, and knows those of that, too. A file that is damaged tells nothing. Groups that
     had all of their offsets already may go on at the destination, and nothing here can roll them back: a selection of no others
-    stays as it is, and is refused. renamed: groups that a rename has removed, which come back in any case.
+    stays as it is, and is refused. gone: the groups that a rename has removed, which come back in any case.
     """
     if selection is None or written is None or path is None:
         return selection, []
     home = os.path.dirname(path)
     homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
     known = functools.cache(lambda: [_names_known(each) for each in homes])  # read only where the receipt lacks a name
-    left, notes = without_left_out(written, selection, lambda: {name for names, _groups in known() for name in names})
+    left, notes = without_left_out(
+        written, selection, lambda: {name for names, _groups in known() for name in names}, gone
+    )
     if left.groups or left.group_patterns or left is selection:
         return left, notes
-    ours = {origin.group for line in written.entries for origin in line.origins}
-    settled = known()[0][1]
-    return (selection, []) if settled.intersection(selection.groups).difference(ours, renamed) else (left, notes)
+    refused = known()[0][1].intersection(selection.groups).difference(committed_at_source(written, gone))
+    return (selection, []) if refused else (left, notes)
 
 
 def _names_known(home: str) -> tuple[set[str], set[str]]:

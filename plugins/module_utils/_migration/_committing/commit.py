@@ -19,6 +19,7 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, is_in_one_cluster
 from ..._model.plan import Plan
 from ..._model.receipt import Key, Pending, Receipt, ReceiptEntry
+from ..._model.removed import Removed
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
@@ -185,19 +186,19 @@ def roll_back(
     options: CommitOptions,
     save: Save | None,
     returned: t.Collection[str] = (),
-    gone: t.Collection[str] | None = None,
+    removed: Removed | None = None,
 ) -> CommitOutcome:
     """Restore what was committed before, removing commits and groups that were not there. As commit() otherwise.
 
     :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
     :param returned: the groups that a return has set at the source since, for messages.
-    :param gone: of a rename, the removed groups that nobody has made again, which a prediction expects to be made again before;
-        None does not look whether old groups are there.
+    :param removed: of a rename, the removed groups, of which a prediction expects that those that are gone are made again
+        before; None does not look whether old groups are there.
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
     now = check_cluster(receipt.name, receipt.identity, destination, correct_file())
-    chosen, chosen_notes = rollback.choose(receipt, selection, cluster)
+    chosen, chosen_notes = rollback.choose(receipt, selection, cluster, removed)
     found = writing.read_named_groups(destination, {entry.group for entry in chosen})
     lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
@@ -211,6 +212,7 @@ def roll_back(
     with writing.members_first(destination, lambda: moving, found, options.on_active_group):
         entries, kept = rollback.without_kept(chosen, current, *policies, cluster, why)
     wanted = {**lacking, **rollback.targets(entries, current)}
+    gone = removed.gone() if removed is not None else None
     if gone is not None:
         taken = [entry for entry in entries if entry.key in wanted and entry.key in current]
         renamed = describe_topics(destination, rollback.renamed_topics(taken), surely=True)

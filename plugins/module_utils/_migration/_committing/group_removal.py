@@ -127,14 +127,14 @@ def remove_old_groups(
 def _check_new_groups_go(
     receipt: Receipt,
     selection: Selection | None,
-    gone: t.Collection[str],
+    removed: Removed,
     names: t.Collection[str],
     cluster: Connection,
     options: RemovalOptions,
 ) -> list[ReceiptEntry]:
     """What the rollback takes from new groups. Raises Refused where it would leave one, with the same records as its old one.
 
-    gone: all removed groups. names: those of them that are made again.
+    removed: all removed groups. names: those of them that are made again.
     """
     policies = CommitOptions(
         on_rewind=OnRewind.REWIND if options.on_rewind == OnRewind.REWIND else OnRewind.KEEP,
@@ -142,8 +142,8 @@ def _check_new_groups_go(
         on_active_group=options.on_active_group,
         idle_wait=0.0,  # the rollback itself reads twice
     )
-    outcome = roll_back(receipt, selection, cluster, policies, None, gone=gone)
-    _check_all_topics_go(receipt, selection, names, cluster)
+    outcome = roll_back(receipt, selection, cluster, policies, None, removed=removed)
+    _check_all_topics_go(receipt, selection, removed, names, cluster)
     groups = {*outcome.kept_groups}
     kept = [entry for entry in receipt.entries if entry.group in groups and entry.key in outcome.before]
     stays = {key: now for key, now in outcome.after.items() if key[0] in groups and now is not None}
@@ -158,10 +158,10 @@ def _check_new_groups_go(
 
 
 def _check_all_topics_go(
-    receipt: Receipt, selection: Selection | None, names: t.Collection[str], cluster: Connection
+    receipt: Receipt, selection: Selection | None, removed: Removed, names: t.Collection[str], cluster: Connection
 ) -> None:
     """Raise Refused where new groups would stay because they have got topics of these old groups that are not selected."""
-    chosen = {entry.key for entry in rollback.choose(receipt, selection, str(cluster)).entries}
+    chosen = {entry.key for entry in rollback.choose(receipt, selection, str(cluster), removed).entries}
     others = [
         (entry, origin)
         for entry in receipt.entries
@@ -249,7 +249,7 @@ def restore_old_groups(
     removable.check_order(
         names, {group for group, reading in all_readings.items() if not reading.exists}, receipt, name
     )
-    taken = _check_new_groups_go(receipt, selection, gone, names, cluster, options) if receipt is not None else []
+    taken = _check_new_groups_go(receipt, selection, removed, names, cluster, options) if receipt is not None else []
     readings = {group: reading for group, reading in all_readings.items() if group in names}
     current = commits_of(readings)
     recreated = removed.traits.recreated(identity.traits)

@@ -21,6 +21,7 @@ from ..._model.option_names import at_destination, is_in_one_cluster, option_nam
 from ..._model.policies import OnAdvance, OnRewind
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
+from ..._model.removed import Removed
 from ..._model.selection import Selection
 from ..._model.visible_text import group_partition, visible_name
 from ..._model.wording import MANY_NAMED, counted, first_names, first_of
@@ -35,12 +36,25 @@ class Chosen(t.NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chosen:
+def committed_at_source(receipt: Receipt, removed: Removed | None) -> dict[str, list[TopicPartition]]:
+    """What a rollback can select, by the names at the source: what the receipt has, and what a rename has removed.
+
+    Of a removed group, the receipt has nothing if its new group had all of the offsets already.
+    """
+    origins = ((origin.group, origin.partition) for entry in receipt.entries for origin in entry.origins)
+    known = removed.committed() if removed is not None else {}
+    return known | {group: [*known.get(group, ()), *its] for group, its in values_by_key(origins).items()}
+
+
+def choose(receipt: Receipt, selection: Selection | None, cluster: str, removed: Removed | None = None) -> Chosen:
     """The entries that are selected by their names at the source, and notes; every entry without a selection.
 
-    An entry that does not name its source goes by its names at the destination. Raises NotFound for a name that the
-    receipt does not hold, and InvalidInput for patterns that match nothing, or for an entry that was made from several
-    sources of which only some are selected.
+    removed: the groups that a rename has removed. kafka_group_removal makes the selected ones again, so they may be selected
+    although the receipt does not have them.
+
+    An entry that does not name its source goes by its names at the destination. Raises NotFound for a name that neither has,
+    and InvalidInput for patterns that match nothing, or for an entry that was made from several sources of which only some
+    are selected.
     """
     if selection is None:
         return Chosen(receipt.entries)
@@ -53,7 +67,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
         else "the names are those at the source, or at the destination where the receipt has no others"
     )
     holder = Holder(
-        f"in the {receipt.name}",
+        f"in the {receipt.name}{' or in removed.json' if removed is not None and removed.groups else ''}",
         cluster,
         f"; {which}; or correct {path_option()}",
         renamed={
@@ -61,8 +75,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             "topic": {entry.partition.topic: origin.partition.topic for entry, origin in pairs},
         },
     )
-    committed = values_by_key((origin.group, origin.partition) for _entry, origin in pairs)
-    choice = holder.choose(selection, committed)
+    choice = holder.choose(selection, committed_at_source(receipt, removed))
     entries = []
     for entry in receipt.entries:
         others = [origin for origin in entry.origins if not choice.has(origin.group, origin.partition.topic)]
@@ -81,16 +94,16 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
 
 
 def without_left_out(
-    receipt: Receipt, selection: Selection, known: t.Callable[[], t.Iterable[str]]
+    receipt: Receipt, selection: Selection, known: t.Callable[[], t.Iterable[str]], removed: Removed | None = None
 ) -> tuple[Selection, list[Note]]:
     """The selection without names that earlier runs knew and left out, and a note of them: the variables of a run undo it.
 
     known: what reads the groups and topics that the runs knew. Other names that the receipt does not have may be misspelt,
-    and stay.
+    and stay. removed: see choose().
     """
-    origins = {origin for entry in receipt.entries for origin in entry.origins}
-    groups, topics = {origin.group for origin in origins}, {origin.partition.topic for origin in origins}
-    without = [name for name in selection.groups if name not in groups]
+    committed = committed_at_source(receipt, removed)
+    topics = {partition.topic for partitions in committed.values() for partition in partitions}
+    without = [name for name in selection.groups if name not in committed]
     others = [name for name in selection.topics if name not in topics]
     left_out = {*without, *others}.intersection(known()) if without or others else ()
     without, others = ([name for name in names if name in left_out] for names in (without, others))
@@ -105,7 +118,7 @@ def without_left_out(
         topics=tuple(name for name in selection.topics if name not in others),
     )
     if without:  # other waves may have written their topics
-        its_topics = {at.partition.topic for at in origins if at.group in left.select_groups(groups).names}
+        its_topics = {at.topic for group in left.select_groups(committed).names for at in committed.get(group, ())}
         left = dataclasses.replace(
             left, topics=tuple(name for name in left.topics if name in its_topics or name not in topics)
         )

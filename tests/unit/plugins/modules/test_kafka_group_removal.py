@@ -1,15 +1,20 @@
 """kafka_group_removal hands plan, receipt and the file of removed groups to the use case, and saves that file."""
 
 import dataclasses
+import re
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicDescription
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
     RemovalOptions,
     RemovalOutcome,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import NO_TRAITS
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
@@ -17,10 +22,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnBlocked,
     OnRewind,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
-from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_removal
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_removal, kafka_offset_commit
+from tests.support.identities import known_by_id
+from tests.support.memory_groups import MemoryGroups
 from tests.support.module_inputs import DESTINATION, ORDERS, entry, plan_of, saved, warned, written
 
 KEY = "billing", ORDERS
@@ -115,12 +123,72 @@ def test_topics_are_selected_as_for_the_rollback_that_follows(removal, tmp_path)
     assert removal.asked[1] == Selection(groups=("billing",), topics=("orders",), exclude_topic_patterns=("parcels",))
 
 
-def test_a_removed_group_comes_back_although_no_run_has_written_its_new_one(removal, tmp_path):
-    saved(tmp_path / "g.json", removed.to_json(REMOVED))
-    had = dataclasses.replace(entry(), expected=entry().target)
+AT = {"billing": TopicPartition("orders", 0), "shipping": TopicPartition("parcels", 0)}
+
+
+@pytest.fixture
+def renamed(run_module, monkeypatch, tmp_path):
+    """``renamed(module, **options)`` on a cluster where two groups were renamed, and one new name had its offsets before.
+
+    Both old groups are removed, and the receipt has what a run has written for the other one.
+    """
+    commits = {name: {at: CommittedOffset(7)} for name, at in AT.items()}
+    groups = MemoryGroups({f"new-{name}": its for name, its in commits.items()})
+    groups.install(monkeypatch, commit)
+    for its in (topics, commit):
+        monkeypatch.setattr(
+            its, "describe_topics", lambda _at, names, *_how, **_more: dict.fromkeys(names, TopicDescription(1, None))
+        )
+    known_by_id(monkeypatch, lambda _connection: "D")
+    readings = (GroupReading(name, True, "Empty", "classic", "", its) for name, its in commits.items())
+    gone = Removed("D").with_removed(readings, NO_TRAITS)
+    had = dataclasses.replace(entry(7), group="new-billing", expected=CommittedOffset(7))
     saved(tmp_path / "plan.json", plan.to_json(plan_of(had)))
-    shipped = receipt.ReceiptEntry("shipping", ORDERS, None, CommittedOffset(1), CommittedOffset(1))
-    its = saved(tmp_path / "receipt.json", receipt.to_json(receipt.Receipt("id", (shipped,))))
-    for groups in (("billing",), ("billing", "shipping")):
-        removal(state="restored", groups=list(groups), receipt=its)
-        assert removal.asked[1] == Selection(groups=groups)
+    target = CommittedOffset(7)
+    line = receipt.ReceiptEntry(
+        "new-shipping", AT["shipping"], None, target, target, (receipt.Origin("shipping", AT["shipping"]),)
+    )
+    given = {
+        "cluster": DESTINATION,
+        "receipt": saved(tmp_path / "receipt.json", receipt.to_json(receipt.Receipt("D", (line,)))),
+        "removed": saved(tmp_path / "removed.json", removed.to_json(gone)),
+        "idle_wait": 0,
+    }
+
+    def renamed(module, check=False, **options):
+        return run_module(module, check=check, **given, **options)
+
+    renamed.groups = groups
+    return renamed
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize(
+    ("selection", "back", "goes"),
+    [
+        ({"groups": ["billing"]}, ["billing"], 0),
+        ({"groups": ["billing", "shipping"]}, ["billing", "shipping"], 1),
+        ({"group_patterns": ["bil.*"]}, ["billing"], 0),
+        ({"group_patterns": ["bil.*", "ship.*"]}, ["billing", "shipping"], 1),
+        ({"groups": ["billing", "shipping"], "topics": ["orders"]}, ["billing"], 0),
+        ({"groups": ["billing", "shipping"], "topic_patterns": ["ord.*"]}, ["billing"], 0),
+        ({"everything": True}, ["billing", "shipping"], 1),
+    ],
+    ids=["one", "both", "one by a pattern", "both by patterns", "by a topic", "by a pattern of topics", "everything"],
+)
+def test_a_removed_group_comes_back_although_no_run_has_written_its_new_one(renamed, check, selection, back, goes):
+    result = renamed(kafka_group_removal, check, state="restored", **selection)
+    assert result.get("groups") == back, result
+    undone = renamed(kafka_offset_commit, check, state="rolled_back", **selection)
+    assert undone.get("written") == goes, undone
+    assert undone["notes"] == []  # such as one that a group was left out which has come back
+    stays = {"new-billing", *(["new-shipping"] if check or not goes else [])}
+    assert set(renamed.groups.groups) == {*([] if check else back), *stays}
+
+
+def test_a_name_that_neither_the_receipt_nor_the_removed_groups_have_is_refused(renamed):
+    told = "group biling is not in the receipt .*/receipt.json or in removed.json: there are only billing, shipping"
+    for module, state in ((kafka_group_removal, "restored"), (kafka_offset_commit, "rolled_back")):
+        message = renamed(module, state=state, groups=["biling", "shipping"])["msg"]
+        assert re.search(told, message), message
+    assert renamed.groups.done == []

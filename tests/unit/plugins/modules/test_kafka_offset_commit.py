@@ -183,8 +183,8 @@ def test_a_rollback_needs_a_selection_or_everything(commit, tmp_path):
 @pytest.mark.parametrize(
     ("groups", "gone"),
     [
-        (None, frozenset()),
-        ((RemovedGroup("shop", "classic", False), RemovedGroup("till", "classic", True)), frozenset({"shop"})),
+        (None, set()),
+        ((RemovedGroup("shop", "classic", False), RemovedGroup("till", "classic", True)), {"shop"}),
     ],
     ids=["no file", "one of two was restored"],
 )
@@ -194,7 +194,7 @@ def test_the_rollback_of_a_rename_knows_which_old_groups_can_be_restored(commit,
     if groups is not None:
         saved(path, removed.to_json(Removed("id", groups)))
     commit(state="rolled_back", groups=["billing"], removed=str(path))
-    assert commit.asked[-1] == gone
+    assert set(commit.asked[-1].gone()) == gone
     commit(state="rolled_back", groups=["billing"])
     assert commit.asked[-1] is None  # of a migration, they are on another cluster
 

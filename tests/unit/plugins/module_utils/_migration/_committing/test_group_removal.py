@@ -61,6 +61,7 @@ OLD: dict[str, Commits] = {
     "billing": {P0: CommittedOffset(5, "five", 2), P1: CommittedOffset(7)},
     "shipping": {P0: CommittedOffset(9)},
 }
+NONE_REMOVED = Removed("id")
 
 
 class Cluster(MemoryGroups):
@@ -87,9 +88,9 @@ class Cluster(MemoryGroups):
         save = None if dry else self.save
         return restore_old_groups(self.saved, chosen, HERE, RemovalOptions(**NOW | policies), save, receipt)
 
-    def roll_back(self, receipt, chosen=None, gone=(), dry=False, **policies):
+    def roll_back(self, receipt, chosen=None, removed=NONE_REMOVED, dry=False, **policies):
         save = None if dry else self.save
-        return roll_back(receipt, chosen, HERE, CommitOptions(**NOW | policies), save, gone=gone)
+        return roll_back(receipt, chosen, HERE, CommitOptions(**NOW | policies), save, removed=removed)
 
 
 @pytest.fixture
@@ -392,12 +393,12 @@ def test_a_new_group_keeps_the_only_offset_of_a_topic_whose_old_one_was_deleted(
         with pytest.raises(Refused, match=told):
             cluster.restore(chosen, receipt, dry)
         with pytest.raises(Refused, match=told):
-            cluster.roll_back(receipt, chosen, cluster.saved.gone(), dry)
+            cluster.roll_back(receipt, chosen, cluster.saved, dry)
     assert cluster.done == [] and cluster.groups["new-billing"][new] == CommittedOffset(3)
     cluster.deleted = {"clicks", "clicks-v2"}  # no record of it is left
     del cluster.groups["new-billing"][new]
     cluster.restore(chosen, receipt)
-    assert cluster.roll_back(receipt, chosen, gone=cluster.saved.gone()).set
+    assert cluster.roll_back(receipt, chosen, removed=cluster.saved).set
     assert cluster.groups["billing"] == OLD["billing"] and "new-billing" not in cluster.groups
 
 
@@ -427,7 +428,7 @@ def test_of_a_merge_all_is_to_be_left_out_together(cluster, old, leave):
     cluster.groups["new"] = {TopicPartition("clicks-v2", 0): CommittedOffset(3)}
     cluster.deleted = {"clicks"}
     with pytest.raises(Refused, match=f"Leave {leave}, and let the consumers of new go on"):
-        cluster.roll_back(Receipt("id", (moved_to("new", *old),)), gone={"gone"}, dry=True)
+        cluster.roll_back(Receipt("id", (moved_to("new", *old),)), removed=removed(gone={}), dry=True)
 
 
 @pytest.mark.parametrize("lacks", ["the old topic", "the old group"])
@@ -599,7 +600,7 @@ def test_a_new_group_does_not_go_while_its_old_one_exists_again_without_its_offs
         with pytest.raises(Refused, match=told):
             cluster.restore(None, BILLING, dry=dry, **policies)
     with pytest.raises(Refused, match=told):  # it has come since
-        cluster.roll_back(BILLING, gone=cluster.saved.gone())
+        cluster.roll_back(BILLING, removed=cluster.saved)
     assert cluster.done == []
 
 
@@ -698,7 +699,7 @@ def test_a_rollback_leaves_the_only_group_that_has_the_offsets_of_a_removed_one(
         with pytest.raises(Refused, match=told):
             cluster.restore(None, receipt, dry=dry)
     assert cluster.done == []
-    cluster.roll_back(receipt, gone={"billing"}, dry=True)  # it would be made again, in a dry run
+    cluster.roll_back(receipt, removed=removed(billing={}), dry=True)  # it would be made again, in a dry run
     cluster.roll_back(receipt, Selection(groups=("shipping",)))  # a clone
     assert set(cluster.groups) == {"new-billing", "shipping"}
     del cluster.groups["new-billing"]  # nothing of it is left to lose
