@@ -105,15 +105,18 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         may_start=outcome.standing if "may_start" in outcome.committed else None,
         may_not_start=outcome.may_not_start if outcome.results else run.may_not_start,
         unused_rules=outcome.unused_rules,
-        stood=_stood(outcome) if is_rollback else {},
+        restored=_restored_offsets(outcome) if is_rollback else {},
+        restored_count=outcome.committed.get("written", run.written) if is_rollback else None,
         steps=[] if is_rollback else run.steps,
         files=[name for name in NAMES if name in params["files"]],
     )
 
 
-def _stood(outcome: RunOutcome) -> dict[Key, int | None]:
+def _restored_offsets(outcome: RunOutcome) -> dict[Key, tuple[int | None, int | None]]:
     rows = outcome.committed.get("entries", ())
-    return {(row["group"], TopicPartition(row["topic"], row["partition"])): row["before"] for row in rows}
+    return {
+        (row["group"], TopicPartition(row["topic"], row["partition"])): (row["before"], row["after"]) for row in rows
+    }
 
 
 def _in_one_line(message: t.Any) -> str:

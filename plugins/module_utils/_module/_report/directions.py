@@ -36,7 +36,7 @@ def next_steps(
         f"{'return' if occasion.returns else 'migrate'} again."
     )
     if occasion.is_rollback:
-        return _after_rollback(undone, occasion, total, rows), ""
+        return _after_rollback(undone, occasion, rows), ""
     if files.plan is None:
         return ("Make a plan.",) if files.receipt is None else ("Nothing: there is no plan.",), ""
     if occasion.refusal:
@@ -63,15 +63,14 @@ def _keep_receipt(total: Totals) -> str:
     return _KEEP_RECEIPT * _can_roll_back(total)
 
 
-def _after_rollback(
-    undone: str, occasion: Occasion, total: Totals, rows: t.Iterable[GroupPartition]
-) -> tuple[str, ...]:
+def _after_rollback(undone: str, occasion: Occasion, rows: t.Sequence[GroupPartition]) -> tuple[str, ...]:
     """What to do after a rollback: the consumers of groups that it has left alone go on where they are."""
-    kept = sorted({row.group for row in rows if row.state in WRITTEN})
+    kept = {row.group for row in rows if row.state in WRITTEN}
     if not kept:
         return (undone,)
-    stay = f"Not rolled back: {first_names(kept, MANY_NAMED)}. Let their consumers go on{occasion.at_the_destination}."
-    return (stay, f"For the other groups: {undone}") if total.states[State.ROLLED_BACK] else (stay,)
+    stay = f"Not rolled back: {first_names(sorted(kept), MANY_NAMED)}. Let their consumers go on{occasion.at_the_destination}."
+    has_others = any(row.group not in kept for row in rows)
+    return (stay, f"For the other groups: {undone}") if has_others else (stay,)
 
 
 def _remedies(total: Totals) -> str:

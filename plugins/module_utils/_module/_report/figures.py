@@ -10,7 +10,7 @@ import typing as t
 
 from ..._model.notes import Note
 from ..._model.plan import Evidence, PlanEntry, SourcePosition
-from ..._model.receipt import ReceiptEntry
+from ..._model.receipt import Key, ReceiptEntry
 from ..._model.record_sum import NOT_COUNTED
 from ..._model.records import TopicPartition
 from ..._model.report import Finding
@@ -35,6 +35,7 @@ class State(enum.StrEnum):
     COMMITTED = "committed"
     NOT_READ_BACK = "not read back"  # the run ended between the write and its check
     ROLLED_BACK = "rolled back"
+    NOT_RESTORED = "unchanged by this rollback"  # it was rolled back before, or had come back by itself
     UNCHANGED = "unchanged"  # the destination had it already
     NOT_COMMITTED = "not committed"
     LEFT_ALONE = "left alone"  # there is no offset to commit, or the commit has left the group alone on purpose
@@ -83,6 +84,11 @@ class GroupPartition(t.NamedTuple):
     verified: bool | None = None
     unconsumed: int | None = None
     all: bool = True
+
+    @property
+    def key(self) -> Key:
+        """Of a group-partition, as in the receipt."""
+        return self.group, self.partition
 
     @property
     def source_offsets(self) -> str:

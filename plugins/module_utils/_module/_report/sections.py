@@ -99,16 +99,22 @@ def figures_of(total: Totals) -> tuple[tuple[str, str], ...]:
     )
 
 
-def restored_section(rows: t.Sequence[GroupPartition], stood: t.Mapping[Key, int | None]) -> Section:
-    """A line for each group-partition of a rollback, those that were not rolled back first. stood: see Occasion."""
+def restored_section(
+    rows: t.Sequence[GroupPartition], restored: t.Mapping[Key, tuple[int | None, int | None]]
+) -> Section:
+    """A line for each group-partition of a rollback, those that were not restored first. restored: see Occasion.
+
+    Of a great many, those come first of which it is known what they had committed.
+    """
+    ordered = sorted(rows, key=lambda row: (row.key not in restored, row.state is State.ROLLED_BACK))
     cells = [
         (
             Cell(f"{row.group} {row.partition}", "name"),
-            Cell(_or_none(stood.get((row.group, row.partition), "-")), "number"),
+            Cell(_or_none(restored[row.key][0]) if row.key in restored else "-", "number"),
             Cell(_or_none(row.before) if row.state is State.ROLLED_BACK else "-", "number"),
             Cell(row.state.value),
         )
-        for row in sorted(rows, key=lambda row: row.state is State.ROLLED_BACK)[:MOST_ROWS]
+        for row in ordered[:MOST_ROWS]
     ]
     header = ("group and partition", "was committed", "restored to", "state")
     return Section(
@@ -116,7 +122,7 @@ def restored_section(rows: t.Sequence[GroupPartition], stood: t.Mapping[Key, int
     )
 
 
-def _or_none(offset: int | str | None) -> str:
+def _or_none(offset: int | None) -> str:
     return "none" if offset is None else str(offset)
 
 

@@ -33,11 +33,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     """What is to be told of these files, and of the logs that they are about."""
     is_of_receipt = occasion.is_rollback or (files.plan is None and files.snapshot is None)
     made = group_partitions(files, occasion.selection if is_of_receipt else None)
-    undone = (State.NOT_COMMITTED,) if occasion.is_rollback else (State.NOT_COMMITTED, State.ROLLED_BACK)
-    rows = tuple(
-        row._replace(state=State.LEFT_ALONE) if row.state in undone and row.group in occasion.left_alone else row
-        for row in made
-    )
+    rows = tuple(row._replace(state=_state(row, occasion)) for row in made)
     total = totals(files, rows, occasion.selection, logs)
     level, headline = _headline(files, occasion, total)
     not_taken = [] if occasion.is_rollback or files.snapshot is None else left_out(files.snapshot.left_out)
@@ -64,7 +60,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         *exceptions,
         Section("Verification", sentences=() if problems else (_no_problems(occasion, total),)),
         *problems,
-        restored_section(rows, occasion.stood) if occasion.is_rollback else group_section(rows, logs),
+        restored_section(rows, occasion.restored) if occasion.is_rollback else group_section(rows, logs),
         *([Section("Notes", lines=tuple(note.text for note in notes))] if notes else []),
         Section("What to do next", sentences=steps, command=command),
         Section("The way back", sentences=(way_back,), command=command_back),
@@ -82,6 +78,16 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         logs=logs,
         notes=notes,
     )
+
+
+def _state(row: GroupPartition, occasion: Occasion) -> State:
+    """What became of a group-partition: what the receipt says may be the work of an earlier run."""
+    if occasion.is_rollback and row.state is State.ROLLED_BACK:
+        known = occasion.restored.get(row.key)
+        is_unchanged = occasion.restored_count == 0 or (known is not None and known[0] == known[1])
+        return State.NOT_RESTORED if is_unchanged else row.state
+    undone = row.state in (State.NOT_COMMITTED, State.ROLLED_BACK)
+    return State.LEFT_ALONE if undone and row.group in occasion.left_alone else row.state
 
 
 def _left_out_clauses(occasion: Occasion, not_taken: t.Sequence[str]) -> list[str]:
@@ -161,10 +167,17 @@ def _others(total: Totals, done: int) -> str:
 def _rollback_headline(occasion: Occasion, total: Totals, size: str) -> tuple[str, str]:
     if not occasion.failure:
         others = f"; {counted(total.elsewhere, 'other')} in the receipt left alone" if total.elsewhere else ""
-        return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}{others}."
+        return "warning", f"Rolled back: {_restored(occasion, total):,} of {size}{others}."
     if occasion.written == 0:
         return "bad", "The rollback failed, and changed nothing."
     return "bad", "The rollback failed, perhaps after it had restored some offsets."
+
+
+def _restored(occasion: Occasion, total: Totals) -> int:
+    """How many group-partitions the rollback has restored. Of some of a great many, only the count of the run tells."""
+    back = total.states[State.ROLLED_BACK]
+    count = occasion.restored_count
+    return back if count is None else min(count, back + total.states[State.NOT_RESTORED])
 
 
 def _facts(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, str], ...]:

@@ -76,7 +76,7 @@ def totals(
 ) -> Totals:
     """What the rows of these files come to. selection: of the run, which its rollback has, too."""
     verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
-    own = {(row.group, row.partition): row.state for row in rows}
+    own = {row.key: row.state for row in rows}
     kept = files.receipt.entries if files.receipt is not None else ()
     taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
     planned = files.plan.entries if files.plan is not None else ()

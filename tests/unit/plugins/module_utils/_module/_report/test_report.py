@@ -376,8 +376,8 @@ def test_the_report_of_a_rollback_is_about_what_was_selected_in_the_receipt_what
 
 def test_a_rollback_shows_what_it_has_restored_and_no_verdicts():
     texts = texts_of(ENTRIES, committed=True)
-    stood = {ENTRIES[0].key: 7739, ENTRIES[1].key: None}
-    story = told(rolled_back(texts, ["billing"]), ROLLBACK, selection={}, stood=stood)
+    restored = {ENTRIES[0].key: (7739, 12), ENTRIES[1].key: (None, 12)}
+    story = told(rolled_back(texts, ["billing"]), ROLLBACK, selection={}, restored=restored)
     page, ticket = html_page(story), markdown(story)
     for row in (
         ("fraud orders-0", "-", "-", "committed"),
