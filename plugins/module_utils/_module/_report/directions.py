@@ -11,7 +11,7 @@ from ..._model.option_names import option_name, ways
 from ..._model.verdicts import Verdict
 from ..._model.wording import MANY_NAMED, counted, first_names
 from .figures import STANDING, WRITTEN, GroupPartition, State
-from .migration_files import MigrationFiles, selected_entries
+from .migration_files import MigrationFiles
 from .occasion import Occasion
 from .totals import Totals
 
@@ -25,7 +25,7 @@ def next_steps(
     """What to do next, and the command for it, empty for none."""
     again = occasion.command_again()
     if occasion.is_rollback and occasion.failure:
-        repeated = "" if selected_entries(files.receipt, occasion.selection) is None else again
+        repeated = "" if occasion.taken(files.receipt) is None else again
         return (f"Correct what the message names: {occasion.failure}", f"Then run {_SAME_PLAYBOOK}."), repeated
     if occasion.failure:
         return (f"Follow the message: {occasion.failure}", f"Then run {_SAME_PLAYBOOK}: it continues."), again

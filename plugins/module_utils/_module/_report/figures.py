@@ -15,7 +15,7 @@ from ..._model.record_sum import NOT_COUNTED
 from ..._model.records import TopicPartition
 from ..._model.report import Finding
 from ..._model.verdicts import Verdict
-from .migration_files import MigrationFiles, SelectionLists, selected_entries
+from .migration_files import MigrationFiles
 
 _Ranges = t.Mapping[TopicPartition, tuple[int, int]]
 
@@ -114,17 +114,15 @@ class GroupPartition(t.NamedTuple):
         return NOT_COUNTED if self.verdict is Verdict.SAFE and self.repeats is None else offset_text(self.repeats)
 
 
-def group_partitions(files: MigrationFiles, of_receipt: SelectionLists | None = None) -> list[GroupPartition]:
+def group_partitions(
+    files: MigrationFiles, of_receipt: t.Collection[ReceiptEntry] | None = None
+) -> list[GroupPartition]:
     """Every group-partition that this run is about, by name: those of the plan, else of the snapshot, else of the receipt.
 
-    of_receipt: the selection of a run that is about these lines of the receipt alone, such as a rollback. One that a rollback
-    refuses has none.
+    of_receipt: of a run that is about these lines of the receipt alone, such as a rollback.
     """
     if of_receipt is not None:
-        return [
-            _noted(entry)
-            for entry in sorted(selected_entries(files.receipt, of_receipt) or (), key=lambda entry: entry.key)
-        ]
+        return [_noted(entry) for entry in sorted(of_receipt, key=lambda entry: entry.key)]
     noted = files.receipt.by_key if files.receipt is not None else {}
     if files.plan is not None:
         findings = {(each.group, partition): each for each in files.findings for partition, _offset in each.destination}

@@ -136,13 +136,21 @@ def has_groups(selection: SelectionLists) -> bool:
 
 
 def selected_entries(
-    written: receipt.Receipt | None, selection: SelectionLists
+    written: receipt.Receipt | None, selection: SelectionLists, *, has_ended: bool
 ) -> tuple[receipt.ReceiptEntry, ...] | None:
-    """The entries that a rollback with this selection takes, None where it is refused, as for a misspelt name."""
+    """The entries that a rollback with this selection takes, None where it is refused, as for a misspelt name.
+
+    has_ended: the rollback has ended well, so that it has left out the names that the receipt does not have.
+    """
     if written is None:
         return ()
     given: dict[str, t.Any] = {name: tuple(chosen) for name, chosen in selection.items()}
+    chosen = Selection(**given) if has_groups(selection) else None
+    if chosen is not None and has_ended:
+        chosen, _note = rollback.without_left_out(
+            written, chosen, lambda: (*given.get("groups", ()), *given.get("topics", ()))
+        )
     try:
-        return rollback.choose(written, Selection(**given) if has_groups(selection) else None, "").entries
+        return rollback.choose(written, chosen, "").entries
     except MigrationError:
         return None

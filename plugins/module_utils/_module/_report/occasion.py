@@ -9,9 +9,9 @@ import json
 import shlex
 import typing as t
 
-from ..._model.receipt import Key
+from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.run_record import READ_BACK, VERIFYING, Step
-from .migration_files import NAMES, SelectionLists, has_groups
+from .migration_files import NAMES, SelectionLists, has_groups, selected_entries
 
 
 class _Role(t.NamedTuple):
@@ -96,6 +96,10 @@ class Occasion:
     def is_rollback(self) -> bool:
         """Whether the run has restored what was committed before."""
         return self.phase == "rollback"
+
+    def taken(self, written: Receipt | None) -> tuple[ReceiptEntry, ...] | None:
+        """The entries that a rollback of what was selected takes, or has taken, None where it is refused."""
+        return selected_entries(written, self.selection, has_ended=self.is_rollback and not self.failure)
 
     @property
     def playbook(self) -> str:

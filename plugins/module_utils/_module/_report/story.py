@@ -16,7 +16,7 @@ from ..._model.verdicts import Reason, Verdict
 from ..._model.wording import counted, first_names
 from . import advice, directions
 from .figures import NO_LOGS, STANDING, WRITTEN, GroupPartition, KnownLogs, State, group_partitions, offset_text
-from .migration_files import MigrationFiles
+from .migration_files import MigrationFiles, has_groups
 from .occasion import Occasion
 from .sections import Cell, Section, Story, figures_of, group_section, rest_of, restored_section, steps_section
 from .totals import Totals, totals
@@ -32,9 +32,10 @@ _ORDER = (Verdict.BLOCKED, Verdict.SAFE, Verdict.REQUESTED, Verdict.UNCOMMITTED)
 def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) -> Story:
     """What is to be told of these files, and of the logs that they are about."""
     is_of_receipt = occasion.is_rollback or (files.plan is None and files.snapshot is None)
-    made = group_partitions(files, occasion.selection if is_of_receipt else None)
+    taken = occasion.taken(files.receipt)
+    made = group_partitions(files, (taken or ()) if is_of_receipt else None)
     rows = tuple(row._replace(state=_state(row, occasion)) for row in made)
-    total = totals(files, rows, occasion.selection, logs)
+    total = totals(files, rows, taken if has_groups(occasion.selection) else None, logs)
     level, headline = _headline(files, occasion, total)
     not_taken = [] if occasion.is_rollback or files.snapshot is None else left_out(files.snapshot.left_out)
     clauses = [] if occasion.failure else _left_out_clauses(occasion, not_taken)

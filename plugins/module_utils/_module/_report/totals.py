@@ -10,12 +10,12 @@ import typing as t
 
 from ..._model.grouping import values_by_key
 from ..._model.readiness import absent_records
-from ..._model.receipt import Receipt, ReceiptEntry
+from ..._model.receipt import ReceiptEntry
 from ..._model.record_sum import NOTHING, RecordSum
 from ..._model.verdicts import Verdict
 from ..summaries import lost_by, most_repeats, repeated_records
 from .figures import STANDING, WRITTEN, GroupPartition, KnownLogs, State
-from .migration_files import MigrationFiles, SelectionLists, has_groups, selected_entries
+from .migration_files import MigrationFiles
 
 _COMMITTED = (State.COMMITTED, State.UNCHANGED)
 
@@ -72,16 +72,23 @@ class Totals:
 
 
 def totals(
-    files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: SelectionLists, logs: KnownLogs
+    files: MigrationFiles,
+    rows: t.Sequence[GroupPartition],
+    taken: t.Collection[ReceiptEntry] | None,
+    logs: KnownLogs,
 ) -> Totals:
-    """What the rows of these files come to. selection: of the run, which its rollback has, too."""
+    """What the rows of these files come to.
+
+    taken: what a rollback of this run takes. Where that is not known, all that the receipt holds of the groups of the rows.
+    """
     verdicts = collections.Counter(row.verdict for row in rows if row.verdict is not None)
     own = {row.key: row.state for row in rows}
     kept = files.receipt.entries if files.receipt is not None else ()
-    taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
+    groups = {row.group for row in rows}
+    selected = {entry.key for entry in ([each for each in kept if each.group in groups] if taken is None else taken)}
     planned = files.plan.entries if files.plan is not None else ()
     return Totals(
-        groups=len({row.group for row in rows}),
+        groups=len(groups),
         partitions=len(rows),
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
         states=collections.Counter(row.state for row in rows),
@@ -93,24 +100,13 @@ def totals(
         skipped=sum(finding.skipped for finding in files.findings),
         absent=absent_records(planned, files.findings),
         earlier=sum(
-            entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
+            entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in selected
         ),
-        elsewhere=sum(entry.key not in own and entry.key not in taken for entry in kept),
+        elsewhere=sum(entry.key not in own and entry.key not in selected for entry in kept),
         lag=lag_of(rows, logs),
         lost=lost_by(planned),
         not_taken=len(files.snapshot.left_out) if files.snapshot is not None else 0,
     )
-
-
-def _taken(
-    receipt: Receipt | None, rows: t.Sequence[GroupPartition], selection: SelectionLists
-) -> t.Sequence[ReceiptEntry]:
-    """What a rollback of this run takes. Where that is not known, all that the receipt holds of the groups of the rows."""
-    chosen = selected_entries(receipt, selection) if has_groups(selection) else None
-    if chosen is not None or receipt is None:
-        return chosen or ()
-    groups = {row.group for row in rows}
-    return [entry for entry in receipt.entries if entry.group in groups]
 
 
 def group_figures(rows: t.Iterable[GroupPartition], logs: KnownLogs) -> list[GroupFigures]:
