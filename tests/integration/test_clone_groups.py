@@ -70,6 +70,31 @@ def test_a_rename_whose_files_are_lost_in_part_is_not_rolled_back_in_part(source
     assert (groups(source, orders), committed(source, orders)) == ([orders], before)
 
 
+def test_a_renamed_group_comes_back_although_its_new_name_had_the_offsets_before_the_rename(source, orders, controller):
+    """So the receipt does not have it, whether the rollback names it or matches it by a pattern."""
+    other = f"{orders}-other"
+    commit(source, other, {(orders, 1): 9})
+    before = committed(source, orders)
+    done(
+        controller.clone_groups(groups=[orders], group_map=[{"name": orders, "to": f"{orders}-v2"}], directory="first")
+    )
+    rename = {
+        "groups": [orders, other],
+        "group_map": [{"pattern": "(.*)", "to": r"\1-v2"}],
+        "remove_source_groups": True,
+    }
+    for selection in ({"groups": [orders]}, {"groups": [], "group_patterns": [orders]}, {"groups": [orders, other]}):
+        done(controller.clone_groups(**rename))
+        assert groups(source, orders) == [f"{other}-v2", f"{orders}-v2"]
+        both = other in selection["groups"]
+        for words in (["--check"], []):
+            played = done(controller.clone_groups(*words, playbook="rollback", **rename | selection))
+            said = f"Removed groups made again: {orders}, {other}." if both else f"Removed groups made again: {orders}."
+            assert said in played.output and "leaves it out" not in played.output
+        assert groups(source, orders) == sorted([orders, other if both else f"{other}-v2", f"{orders}-v2"])
+        assert committed(source, orders) == before
+
+
 def test_an_old_group_that_was_split_comes_back_only_if_all_of_its_new_ones_go(source, orders, controller):
     parcels = f"{orders}-parcels"
     numbered_topic(source, parcels, 20)

@@ -85,7 +85,9 @@ def totals(
     own = {row.key: row.state for row in rows}
     kept = files.receipt.entries if files.receipt is not None else ()
     groups = {row.group for row in rows}
-    selected = {entry.key for entry in ([each for each in kept if each.group in groups] if taken is None else taken)}
+    if taken is None:
+        taken = [entry for entry in kept if entry.group in groups]
+    selected = {entry.key for entry in taken}
     planned = files.plan.entries if files.plan is not None else ()
     return Totals(
         groups=len(groups),
