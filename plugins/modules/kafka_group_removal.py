@@ -177,7 +177,11 @@ from ..module_utils._module.migration_directory import to_undo
 def _check_restores(params: dict[str, t.Any]) -> None:
     files.check_rollback_file(params["removed"], "removed groups")
     if params["receipt"] is not None:
-        files.check_rollback_file(params["receipt"], "receipt")
+        otherwise = (
+            "If each new group had its offsets before the rename, so that there never was one, make the old groups again by "
+            "kafka_group_removal with state=restored and without a receipt"
+        )
+        files.check_rollback_file(params["receipt"], "receipt", otherwise)
 
 
 def remove(module: Module) -> dict[str, t.Any]:

@@ -153,10 +153,13 @@ def parsed_required(path: str, parse: t.Callable[[str, str], _Document], kind: s
     return parse(read_required(path, kind, made_by), path)
 
 
-def check_rollback_file(path: str, kind: str) -> None:
-    """Raise InvalidFile for a file that a rollback rests on, reads only when its directory is locked, and writes again."""
+def check_rollback_file(path: str, kind: str, otherwise: str = "") -> None:
+    """Raise InvalidFile for a file that a rollback rests on, reads only when its directory is locked, and writes again.
+
+    otherwise: what can be undone without it if no run has made it, and how, as a sentence.
+    """
     if not os.path.exists(path):
-        raise _missing(path, kind, None)
+        raise _missing(path, kind, None, otherwise)
     check_writable(path)
 
 
@@ -166,7 +169,7 @@ def named_after() -> str:
     return "" if source == "source" else f", or {source} and {destination}, after which it is called by default"
 
 
-def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
+def _missing(path: str, kind: str, made_by: str | None, otherwise: str = "") -> InvalidFile:
     folder = os.path.dirname(absolute(path))
     if made_by is not None:
         why, remedy = None, f"correct {path_option()}, or make it with {made_by}"
@@ -174,9 +177,12 @@ def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
         why = f"there is no directory {folder}{meant(folder, (os.path.basename(path),))}"
         remedy = f"correct {path_option()}{named_after()}"
     else:  # a run that finds everything as it should be writes none
-        why = "no run in this directory has written anything, so that there is nothing to undo, or the file is lost"
-        places = " or ".join(filter(None, (kept_copy(path), "a backup")))
+        nothing = "offsets" if otherwise else "anything, so that there is nothing to undo"
+        why = f"no run in this directory has written {nothing}, or the file is lost"
+        kept = kept_copy(path)
+        places = " or ".join(filter(None, (kept, "a backup")))
         remedy = f"if it is lost, restore {os.path.basename(path)} from {places}, or correct {path_option()}"
+        remedy += f". {otherwise}" if otherwise and not kept else ""
     return InvalidFile(f"there is no {kind} file {path}", why=why, remedy=remedy, kind=FailureKind.FILE_MISSING)
 
 

@@ -114,6 +114,7 @@ def test_without_the_receipt_that_rolls_the_new_groups_back_no_group_is_restored
     for check in (True, False):
         message = removal(check=check, state="restored", groups=["billing"], receipt=str(tmp_path / "r.json"))["msg"]
         assert "there is no receipt file" in message and "restore r.json from a backup" in message
+        assert "nothing to undo" not in message and "with state=restored and without a receipt" in message
     assert not hasattr(removal, "asked")
 
 
