@@ -93,7 +93,10 @@ def test_the_end_of_a_run_and_its_report_name_the_groups_that_were_left_out(
             assert f"Left out, because they are in use at the source: {orders}." in output
             assert committed(destination, quiet) and orders not in list_groups(destination)
             done(controller.migrate_groups(groups=[quiet], **policies))  # the snapshot is another one then
-            undone = done(controller.migrate_groups(groups=[orders, quiet], phase="rollback", **policies)).output
+            both = {"groups": [orders, quiet], "write_report": True}
+            undone = done(controller.migrate_groups(phase="rollback", **both, **policies)).output
+            ticket = (controller.directory / "kafka-migrations/onprem-to-cloud/report.md").read_text()
+            assert "Rolled back: 1 of 1 group-partition of 1 group." in ticket
             assert f"Earlier runs wrote nothing for {orders}. So this one leaves it out" in undone
             assert committed(destination, quiet) == {}
             assert "is not in the receipt" in failed(controller.migrate_groups(groups=[orders[:-1]], phase="rollback"))
