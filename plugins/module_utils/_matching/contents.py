@@ -59,9 +59,14 @@ def told_apart(
         for copy in copies:
             by_name[copy.name].copies.append((copy.spot, copy.time))
         return list(by_name.values())
-    # What is told apart gets different times, so that counting considers that these may not tell, either. A stamp would hide
-    # the name of its copy.
-    has_time = timestamps and all(copy.time is not None for copy in copies if copy.name in names)
+    # What is told apart gets different times, so that counting considers that these may not tell, either. A stamp, or a time
+    # that the tool has written, would hide the name of its copy.
+    have_kept = (
+        copy.name in at_time.get(copy.time, ())
+        for copy, is_changed in zip(copies, changed, strict=True)
+        if not is_changed
+    )
+    has_time = timestamps and all(have_kept)
     numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
 
     def number(name: Name, time: Time) -> int:

@@ -35,8 +35,10 @@ _AGAIN = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 7, 8]  # a second tool was stopped, a
         (f"S {_SENT} T {' '.join(f'a+h{at}@900(L)<{at}' for at in _AGAIN)} F a+h9@999(L)<9 C=5", ("safe", 5, 4)),
         (f"S {_AT_ONCE} T {' '.join(f'a+h{at}@0<{at}' for at in _AGAIN)} F a+h9@0<9 C=5", ("safe", 5, 4)),
         ("S 0:a+h0@0(gone) 1:a+h1@9 T a+h0@90(L)<0 a+h1@91(L)<1 a+h0@92(L)<0 C=1", ("exact", 1, 0)),
+        ("S a+h0@0 a+h1@0 a+h2@0 T a+h1@8<1 a+h2@9<2 a+h2@9<2 C=1", ("safe", 0, 1)),
+        ("S 0:a+h0@0(gone) 1:a@0 T a@8<1 a+h0@9<0 C=1", ("exact", 0, 0)),
     ],
-    ids=["stamped, again", "of one time, again", "a lost one, again"],
+    ids=["stamped, again", "of one time, again", "a lost one, again", "other times, again", "other times, a lost one"],
 )
 def test_nothing_is_skipped_where_headers_alone_tell_records_apart(way, text: str, right: tuple[str, int, int]) -> None:
     """Copies have kept their headers, but one may as well be that of a record with others."""
