@@ -58,12 +58,9 @@ def _by_few(reader: Reader, decision: Decision, offset: int) -> Absent | None:
     if isinstance(decision.certificate, FromTheEnd):
         return _after_the_offset(reader, offset, _matching(decision)) if decision.certificate.missing else None
     if decision.after is not None:
-        matching, has_expired = _matching(decision), decision.reason is Reason.EXPIRED
-        if has_expired and not matching.timestamp:
-            return None  # the first copy may be that of an equal record that has expired: nothing may have arrived
         # Where records have expired, many that are consumed may be between the offset and the first one that is left.
-        around = decision.after.destination if has_expired else offset
-        return _before(reader, offset, around, decision.after.source, matching)
+        around = decision.after.destination if decision.reason is Reason.EXPIRED else offset
+        return _before(reader, offset, around, decision.after.source, _matching(decision))
     if decision.reason is Reason.EXPIRED:
         with contextlib.suppress(Doubt):  # hardly anything is there: no copy of an unconsumed record is known
             return _by_times(reader, offset)

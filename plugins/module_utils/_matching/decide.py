@@ -61,8 +61,10 @@ def _counted(reader: Reader, doubt: str = "") -> Decision:
     except BudgetSpent:
         decision = rows.budget_spent(reader.policy)
     decision = decision.by(Way.COUNT, doubt)
-    # That a record has arrived is not counted where all copies come twice, and equal records may have been lost.
-    return with_absent(reader, decision) if decision.reason is Reason.EXPIRED else decision
+    # That a record has arrived is not counted where all copies come twice, and equal records may have been lost. Without times,
+    # the first copy may be that of one of these: nothing may have arrived.
+    may_have_arrived = decision.after is None or "timestamp" in decision.matched_by
+    return with_absent(reader, decision) if decision.reason is Reason.EXPIRED and may_have_arrived else decision
 
 
 def _near(reader: Reader) -> Decision:
