@@ -134,6 +134,7 @@ class MemoryGroups(Mortal):
                 self.groups[group].pop(partition, None)  # one that is not there is what was wanted
             if not self.groups[group]:
                 self.groups.pop(group)
+        self.after_commit()
         return {}
 
     def delete_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, str]:

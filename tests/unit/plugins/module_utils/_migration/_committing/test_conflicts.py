@@ -134,6 +134,7 @@ def test_a_leader_epoch_that_nobody_asked_for_is_no_difference():
     found = CommittedOffset(50, "", 7)
     assert decided(entry(50), found) == "right"
     assert decided(entry(50, found, leader_epoch=6), found) == "written"
+    assert decided(entry(70, CommittedOffset(50, "", 6)), found) == "written", "nor a change since the plan was made"
 
 
 # The plan's file is the first run's, which expected what stood there before (10 or nothing); its target is 50.
