@@ -322,11 +322,7 @@ def test_the_play_of_the_page_about_waves_cuts_over_with_its_tag(controller, tag
         ([], "See that all hosts answer", []),
         ([], "Stop the consumers", ["See that all hosts answer", "Start the consumers"]),
         ([], "Cut over", ["See that all hosts answer", "Stop the consumers", "Start the consumers"]),
-        (
-            [],
-            "Point the consumers to the new cluster",
-            ["See that all hosts answer", "Stop the consumers", "Cut over"],
-        ),
+        ([], "Point the consumers to the new cluster", ["See that all hosts answer", "Stop the consumers", "Cut over"]),
         (
             ["--start-at-task", "Point the consumers to the new cluster"],
             None,

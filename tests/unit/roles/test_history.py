@@ -103,12 +103,7 @@ COMMITTED = {"plan": {"changed": False}, "commit": {"changed": True}}
 
 
 @pytest.mark.parametrize(
-    ("results", "words", "kept"),
-    [
-        (COMMITTED, [], 1),
-        (COMMITTED, ["--check"], 0),
-        ({"plan": FAILED}, [], 1),
-    ],
+    ("results", "words", "kept"), [(COMMITTED, [], 1), (COMMITTED, ["--check"], 0), ({"plan": FAILED}, [], 1)]
 )
 def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, controller, results, words, kept):
     assert done(end(**results, words=words)).changed == 0

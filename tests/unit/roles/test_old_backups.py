@@ -11,12 +11,7 @@ NAMED = {"offsets-before-upgrade.json", "offsets-2026-11-01T020000Z-before-migra
 
 @pytest.mark.parametrize(
     ("keep", "words", "stay"),
-    [
-        (0, [], {NEW, OLDER, LATER}),
-        (1, [], {NEW}),
-        (2, [], {NEW, LATER}),
-        (1, ["--check"], {NEW, OLDER, LATER}),
-    ],
+    [(0, [], {NEW, OLDER, LATER}), (1, [], {NEW}), (2, [], {NEW, LATER}), (1, ["--check"], {NEW, OLDER, LATER})],
 )
 def test_the_new_backup_and_files_that_somebody_has_named_stay(tmp_path, keep, words, stay):
     controller = Controller(tmp_path / "infrastructure", onprem={})

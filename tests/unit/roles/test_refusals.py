@@ -223,13 +223,7 @@ def test_a_misspelt_host_is_named_with_those_that_there_are(controller):
     )
 
 
-@pytest.mark.parametrize(
-    ("play", "role"),
-    [
-        ("migrate_groups", "group_migration"),
-        ("rollback", "replicator_handover"),
-    ],
-)
+@pytest.mark.parametrize(("play", "role"), [("migrate_groups", "group_migration"), ("rollback", "replicator_handover")])
 def test_a_limit_that_leaves_out_the_destination_is_no_success(controller, play, role):
     output = failed(controller.play(play, "--limit", "onprem", prefix=role))
     assert "--limit onprem leaves out cloud" in output and "Leave out --limit, or add cloud to it" in output

@@ -75,11 +75,7 @@ def test_a_number_that_is_none_is_refused_with_the_others(look, tmp_path, value)
 
 @pytest.mark.parametrize(
     "unused",
-    [
-        {"abandoned_after": 0, "watch_seconds": -1},
-        {"schema_registry": {"url": "none"}},
-        {"connect": [{"url": "none"}]},
-    ],
+    [{"abandoned_after": 0, "watch_seconds": -1}, {"schema_registry": {"url": "none"}}, {"connect": [{"url": "none"}]}],
     ids=["numbers", "schema_registry", "connect"],
 )
 def test_options_of_an_assessment_are_looked_at_only_with_one(look, tmp_path, unused):

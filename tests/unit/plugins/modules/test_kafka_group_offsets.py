@@ -153,11 +153,7 @@ def test_all_texts_of_a_dry_run_name_the_users_files_and_values_the_copies(take,
 
 def test_a_backup_without_group_names_has_the_offsets_of_the_group_that_is_selected(take, monkeypatch, tmp_path):
     (tmp_path / "billing.csv").write_text("orders,0,7\n")
-    monkeypatch.setattr(
-        kafka_group_offsets.backups,
-        "from_backup",
-        lambda backup, *_given: TakenSnapshot(backup),
-    )
+    monkeypatch.setattr(kafka_group_offsets.backups, "from_backup", lambda backup, *_given: TakenSnapshot(backup))
     made = take(backup=str(tmp_path / "billing.csv"))
     assert made["groups"] == [{"name": "billing", "type": "unknown", "partitions": 1}]
     refused = take(backup=str(tmp_path / "billing.csv"), groups=["billing", "shipping"])

@@ -7,9 +7,7 @@ import re
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.look_at_status import (
-    MigrationStatus,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.look_at_status import MigrationStatus
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
@@ -28,10 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests 
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness
 from tests.support.held import lease_of
 
-CLUSTERS = {
-    "source": {"bootstrap_servers": ["127.0.0.1:1"]},
-    "destination": {"bootstrap_servers": ["127.0.0.1:2"]},
-}
+CLUSTERS = {"source": {"bootstrap_servers": ["127.0.0.1:1"]}, "destination": {"bootstrap_servers": ["127.0.0.1:2"]}}
 
 
 @pytest.fixture

@@ -230,8 +230,7 @@ THOSE = "Hosts of kafka_clusters that have a variable kafka_cluster: cloud, onpr
 
 
 @pytest.mark.parametrize(
-    ("host", "hint"),
-    [("clod", " Did you mean cloud?"), ("prod", ""), ("kafka_clusters", ""), ("localhosts", "")],
+    ("host", "hint"), [("clod", " Did you mean cloud?"), ("prod", ""), ("kafka_clusters", ""), ("localhosts", "")]
 )
 def test_a_host_that_is_not_there_is_told_with_those_that_are_called_alike(host, hint):
     (line,) = of_play(given(), BOTH, hosts=["onprem", host])

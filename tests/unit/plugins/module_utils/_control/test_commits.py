@@ -62,8 +62,7 @@ def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_th
         lambda _client, names: {name: (-1, away) if name == "lost" else (1, 0) for name in names},
     )
     found = commits.commit_offsets(
-        NOWHERE,
-        {name: {HERE[0]: CommittedOffset(1)} for name in ("billing", "lost", "shipping")},
+        NOWHERE, {name: {HERE[0]: CommittedOffset(1)} for name in ("billing", "lost", "shipping")}
     )
     assert sent == ["billing", "shipping"]
     assert (found["billing"], found["shipping"]) == ({}, {}) and list(found["lost"]) == [HERE[0]]

@@ -5,11 +5,7 @@ import uuid
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
-    attempts,
-    deletion,
-    topic_changes,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import attempts, deletion, topic_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError

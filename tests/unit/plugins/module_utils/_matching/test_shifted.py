@@ -7,12 +7,7 @@ import random
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import shifted
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Log,
-    Need,
-    Policy,
-    Question,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Need, Policy, Question
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Copied, Reason, Verdict, Way
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle

@@ -22,11 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     removed,
     snapshot,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    InvalidFile,
-    Locked,
-    Refused,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, Locked, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
@@ -261,10 +257,7 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
         raise OSError(9, "Bad file descriptor")  # NFS, for a directory
 
     monkeypatch.setattr(files.fcntl, "flock", fail)
-    with (
-        pytest.raises(InvalidFile, match="cannot be locked: .*Bad file descriptor"),
-        files.locked(str(tmp_path / "x")),
-    ):
+    with pytest.raises(InvalidFile, match="cannot be locked: .*Bad file descriptor"), files.locked(str(tmp_path / "x")):
         pass
 
 

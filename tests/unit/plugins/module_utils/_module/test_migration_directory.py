@@ -373,11 +373,7 @@ def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_r
     # A return takes it back with the others, whether any of them was written or not.
     assert migrated_in(tmp_path) == {"billing", "shop"}
     written_in(tmp_path, "audit")
-    assert migrated_in(tmp_path) == {
-        "audit",
-        "billing",
-        "shop",
-    }
+    assert migrated_in(tmp_path) == {"audit", "billing", "shop"}
     # One whose plan was never carried out is not.
     (tmp_path / "b").mkdir()
     run_in(tmp_path / "b", "plan", 1000, "billing")

@@ -170,8 +170,7 @@ def test_an_error_that_lasts_is_told_although_other_partitions_go_on():
 
 
 @pytest.mark.parametrize(
-    "code",
-    [KafkaError._BAD_MSG, KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE, KafkaError._BAD_COMPRESSION],
+    "code", [KafkaError._BAD_MSG, KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE, KafkaError._BAD_COMPRESSION]
 )
 def test_records_that_cannot_be_read_are_not_waited_for(code):
     consumer = Consumer([error(0, code)], [record(0)])

@@ -17,9 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import buckets_for
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import count_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_contents import (
-    singles_of_columns,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_contents import singles_of_columns
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
     World,
     copies,

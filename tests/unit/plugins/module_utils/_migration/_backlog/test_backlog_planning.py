@@ -72,8 +72,7 @@ class TestATopicThatHasGotPartitions:
         return grown
 
     @pytest.mark.parametrize(
-        "backlog, on_uncommitted",
-        [(BEGUN, OnUncommitted.IGNORE), *((DONE, each) for each in OnUncommitted)],
+        "backlog, on_uncommitted", [(BEGUN, OnUncommitted.IGNORE), *((DONE, each) for each in OnUncommitted)]
     )
     def test_goes_on_without_them_and_names_them(self, grown, backlog, on_uncommitted):
         wanted, bounds, (note,) = grown(backlog, on_uncommitted)

@@ -177,11 +177,7 @@ class TestHeldAgain:
     def test_a_topic_that_is_left_is_not_touched(self, cluster):
         cluster.fails = True
         assert bring(self.RESTORED, (), [].append, left=BOTH)[1] == []
-        assert bring(BACKLOG, BOTH, [].append, left=BOTH) == (
-            BACKLOG,
-            [],
-            False,
-        )
+        assert bring(BACKLOG, BOTH, [].append, left=BOTH) == (BACKLOG, [], False)
 
     def test_what_somebody_has_set_since_comes_back(self, cluster):
         cluster.own["orders"] = {"retention.ms": "777"}

@@ -46,11 +46,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
-    CertificateName,
-    Reason,
-    Verdict,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 from tests.support.identities import known_by_id
 from tests.support.memory_groups import MemoryGroups
 

@@ -8,9 +8,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Log, LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
-    TranslateOptions,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition

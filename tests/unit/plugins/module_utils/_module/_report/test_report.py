@@ -20,10 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.run_recor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
-    KnownLogs,
-    State,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import KnownLogs, State
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import page_data
