@@ -100,6 +100,20 @@ class Run:
     def save(self, receipt: ConnectReceipt) -> None:
         self.receipt, self.saved = receipt, self.saved + 1
 
+    def hands_over(self, position: int) -> None:
+        """Replicator has come to this position of the first partition."""
+        self.replicator[FIRST] = position
+        self.hand_over()
+
+    def dies(self, position: int) -> None:
+        """The same, killed before its write."""
+        with self.store.broken():
+            self.hands_over(position)
+
+    def stores(self, offset: int) -> None:
+        """The connector, or somebody else."""
+        self.store.offsets[FIRST] = offset
+
     def hand_over(self, check: bool = False, **options: t.Any) -> handover.HandoverOutcome:
         task = Handover(
             SOURCE,
@@ -160,17 +174,24 @@ def test_what_is_predicted_is_done_repeated_without_a_change_and_taken_back(run)
     assert its.take_back().written == 0
 
 
-def test_a_run_that_was_killed_is_repeated_and_its_first_before_is_what_is_taken_back(run):
-    its = run({FIRST: 50}, {FIRST: 40})
-    with its.store.broken():
-        its.hand_over()
-    assert its.saved == 1
-    its.hand_over()
-    its.replicator[FIRST] = 70
-    its.hand_over()
-    assert its.store.offsets == {FIRST: 70}
+@pytest.mark.parametrize(
+    ("stored", "story", "restored"),
+    [
+        pytest.param(40, lambda its: (its.dies(50), its.hands_over(50), its.hands_over(70)), 40, id="killed, and repeated"),
+        pytest.param(
+            None, lambda its: (its.hands_over(50), its.take_back(), its.stores(30), its.hands_over(50)), 30,
+            id="handed over anew",
+        ),
+        pytest.param(20, lambda its: (its.dies(50), its.stores(30), its.hands_over(50)), 30, id="stored after a killed run"),
+        pytest.param(20, lambda its: (its.hands_over(50), its.dies(60), its.hands_over(70)), 20, id="killed between two"),
+    ],
+)  # fmt: skip
+def test_what_was_stored_before_the_first_hand_over_is_what_is_taken_back(run, stored, story, restored):
+    its = run({}, {} if stored is None else {FIRST: stored})
+    story(its)
+    assert its.store.offsets == its.replicator
     its.take_back()
-    assert its.store.offsets == {FIRST: 40}
+    assert its.store.offsets == {FIRST: restored}
 
 
 @pytest.mark.parametrize("stored", [None, 40])
@@ -194,38 +215,6 @@ def test_a_rollback_that_was_killed_before_it_was_saved_is_saved_by_the_next_one
     assert its.receipt.entries == (ConnectEntry(FIRST, 40, None, 40),)
     its.store.offsets[FIRST] = 70  # the connector's own from now on
     assert its.take_back().after == {FIRST: 70}
-
-
-def test_what_is_handed_over_anew_goes_back_to_what_was_stored_in_between(run):
-    its = run({FIRST: 50})
-    its.hand_over()
-    its.take_back()
-    its.store.offsets[FIRST] = 30
-    its.hand_over()
-    its.take_back()
-    assert its.store.offsets == {FIRST: 30}
-
-
-def test_what_was_stored_instead_of_a_run_that_was_killed_is_what_is_taken_back(run):
-    its = run({FIRST: 50}, {FIRST: 20})
-    with its.store.broken():
-        its.hand_over()
-    its.store.offsets[FIRST] = 30
-    its.hand_over()
-    its.take_back()
-    assert its.store.offsets == {FIRST: 30}
-
-
-def test_what_was_handed_over_is_not_taken_for_the_connectors_own_after_a_run_that_was_killed(run):
-    its = run({FIRST: 50}, {FIRST: 20})
-    its.hand_over()
-    its.replicator[FIRST] = 60
-    with its.store.broken():
-        its.hand_over()
-    its.replicator[FIRST] = 70
-    its.hand_over()
-    its.take_back()
-    assert its.store.offsets == {FIRST: 20}
 
 
 PINGS = TopicPartition("heartbeats", 0)
@@ -262,18 +251,13 @@ def test_only_the_selected_topics_are_restored(handed_over, selection, restored)
     ("selection", "error", "why"),
     [
         ({"topics": ("order",)}, NotFound, r"topic order is not in the receipt: there .*did you mean orders\?"),
+        ({"topic_patterns": ("order",)}, InvalidInput, r"no topic in the receipt is matched by topic_patterns \['order'\]"),
         (
-            {"topic_patterns": ("order",)},
-            InvalidInput,
-            r"no topic in the receipt is matched by topic_patterns \['order'\]",
-        ),
-        (
-            {"exclude_topic_patterns": ("ord.*", ".*beats")},
-            InvalidInput,
+            {"exclude_topic_patterns": ("ord.*", ".*beats")}, InvalidInput,
             "no topic in the receipt is selected: Left out by exclude_t",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_rollback_of_nothing_is_refused(handed_over, selection, error, why):
     with pytest.raises(error, match=why) as refused:
         handed_over.take_back(selection=Selection(**selection))
@@ -315,9 +299,9 @@ def test_what_was_stored_before_is_not_taken_for_progress_after_a_run_that_was_k
 
 @pytest.mark.parametrize("since", [50, 70])
 def test_a_second_hand_over_that_was_killed_before_its_write_takes_nothing_for_progress_either(run, since):
-    its = run({FIRST: 50}, {FIRST: 40})
-    its.hand_over()
-    its.store.offsets[FIRST] = since
+    its = run({}, {FIRST: 40})
+    its.hands_over(50)
+    its.stores(since)
     its.replicator[FIRST] = 60
     with its.store.broken():
         its.hand_over(on_rewind="rewind")
@@ -333,14 +317,13 @@ def test_a_second_hand_over_that_was_killed_before_its_write_takes_nothing_for_p
 
 
 def test_progress_counts_again_once_a_hand_over_was_repeated_that_was_killed_after_its_write(run, monkeypatch):
-    its = run({FIRST: 50}, {FIRST: 40})
-    its.hand_over()
-    its.replicator[FIRST] = 60
+    its = run({}, {FIRST: 40})
+    its.hands_over(50)
     with monkeypatch.context() as patch, pytest.raises(BrokerError):
         patch.setattr(handover, "check_read_back", its.store.die)
-        its.hand_over()
+        its.hands_over(60)
     assert its.hand_over().written == 0
-    its.store.offsets[FIRST] = 90  # the connector goes on
+    its.stores(90)  # the connector goes on
     assert its.hand_over(on_rewind="fail").after == {FIRST: 90}
 
 
@@ -372,10 +355,10 @@ def test_who_was_set_back_since_is_set_forward_again_only_if_asked_for(run, sinc
 
 
 def test_what_was_taken_back_is_no_reason_to_stay_ahead(run):
-    its = run({FIRST: 50})
-    its.hand_over()
+    its = run({})
+    its.hands_over(50)
     its.take_back()
-    its.store.offsets[FIRST] = 80
+    its.stores(80)
     with pytest.raises(Refused, match="80 is stored already"):
         its.hand_over()
 
@@ -419,23 +402,15 @@ def copying(run, monkeypatch) -> t.Callable[..., Run]:
     return make
 
 
-@pytest.mark.parametrize("check", [False, True])
-def test_a_replicator_whose_positions_move_is_refused_before_anything_is_written(copying, monkeypatch, check):
-    """Its consumers are no members of its group, and what it went on to copy was copied twice."""
+@pytest.mark.parametrize(("check", "of_group"), [(False, {}), (True, {}), (False, {FIRST: 50})])
+def test_a_replicator_whose_positions_move_is_refused_before_anything_is_written(copying, monkeypatch, check, of_group):
+    """Its consumers are no members of its group, which may commit later; what it went on to copy was copied twice."""
     its = copying(0)
     monkeypatch.setattr(handover.time, "sleep", lambda _seconds: its.replicator.update({FIRST: 53}))
+    its.of_group = of_group
     with pytest.raises(GroupBusy, match="the positions of replicator move: orders-0 from 50 to 53: .* Stop it"):
         its.hand_over(check=check)
     assert (its.saved, its.store.offsets) == (0, {})
-
-
-def test_a_replicator_that_commits_between_two_looks_is_told_as_one_that_runs(copying, monkeypatch):
-    """The remedy was to start and stop it once more, because its stored position differed from its group's."""
-    its = copying(0)
-    monkeypatch.setattr(handover.time, "sleep", lambda _seconds: its.replicator.update({FIRST: 53}))
-    its.of_group = {FIRST: 50}
-    with pytest.raises(GroupBusy, match="Stop it"):
-        its.hand_over()
 
 
 def test_a_connector_that_starts_between_two_looks_is_refused(copying, monkeypatch):
@@ -527,13 +502,15 @@ def test_what_mirror_maker_2_never_copies_is_left_out_and_what_its_version_decid
     assert done.notes[1].text.endswith("see that yours copies bill-internal-0 to 1.")
 
 
+MISPLACED = ((TopicPartition("mm2-offsets.src.internal", 3), b"key"),)
+
+
 def test_keys_that_mislead_are_refused_or_removed(run):
-    misplaced = ((TopicPartition("mm2-offsets.src.internal", 3), b"key"),)
-    its = run({FIRST: 50}, {FIRST: 50}, misplaced)
+    its = run({FIRST: 50}, {FIRST: 50}, MISPLACED)
     with pytest.raises(Refused, match="Connect cannot use 1 key of the connector"):
         its.hand_over()
     predicted = its.hand_over(check=True, on_misplaced=OnMisplaced.REMOVE)
-    assert predicted.misplaced == its.store.misplaced == misplaced
+    assert predicted.misplaced == its.store.misplaced == MISPLACED
     assert its.hand_over(on_misplaced=OnMisplaced.REMOVE) == predicted
     assert its.store.misplaced == ()
 
@@ -541,16 +518,15 @@ def test_keys_that_mislead_are_refused_or_removed(run):
 def test_a_rollback_refuses_keys_that_mislead_before_it_writes_or_removes_them(run):
     its = run({FIRST: 50}, {FIRST: 40})
     its.hand_over()
-    its.store.misplaced = misplaced = ((TopicPartition("mm2-offsets.src.internal", 3), b"key"),)
-    saved = its.saved
+    its.store.misplaced, saved = MISPLACED, its.saved
     for check in (True, False):
         with pytest.raises(Refused, match="Connect cannot use 1 key of the connector"):
             its.take_back(check=check)
     assert (its.store.offsets, its.saved) == ({FIRST: 50}, saved)
     predicted = its.take_back(check=True, on_misplaced=OnMisplaced.REMOVE)
-    assert its.take_back(on_misplaced=OnMisplaced.REMOVE) == predicted and predicted.misplaced == misplaced
+    assert its.take_back(on_misplaced=OnMisplaced.REMOVE) == predicted and predicted.misplaced == MISPLACED
     assert (its.store.offsets, its.store.misplaced) == ({FIRST: 40}, ())
-    its.store.misplaced = misplaced  # nothing is written any more
+    its.store.misplaced = MISPLACED  # nothing is written any more
     assert its.take_back().misplaced == ()
 
 
@@ -561,7 +537,7 @@ def test_keys_that_cannot_be_removed_are_told_before_anything_is_written(run, ch
     its.hand_over()
     receipt, saved = its.receipt, its.saved
     its.replicator[FIRST] = 60
-    its.store.misplaced, its.store.may_not_remove = ((TopicPartition("mm2-offsets.src.internal", 3), b"key"),), True
+    its.store.misplaced, its.store.may_not_remove = MISPLACED, True
     for attempt in (its.hand_over, its.take_back):
         with pytest.raises(NotAuthorized, match="needs ACL TOPIC DELETE"):
             attempt(check=check, on_misplaced=OnMisplaced.REMOVE)
@@ -585,10 +561,7 @@ def test_topics_that_replicator_has_copied_are_handed_over_although_they_are_cal
     its = run({FIRST: 50, **called, OTHER: 50})
     done = its.hand_over(policy="default", selection=Selection(exclude_topic_patterns=own))
     assert set(done.after) == {FIRST, *called} | ({OTHER} if own is None else set())
-    undone = take_back(
-        its.store, its.receipt, Selection(exclude_topic_patterns=("orders",)), OnMisplaced.FAIL, its.save
-    )
-    assert undone.after.keys() >= called.keys()
+    assert its.take_back(selection=Selection(exclude_topic_patterns=("orders",))).after.keys() >= called.keys()
 
 
 def test_a_hand_over_of_nothing_is_refused(run):

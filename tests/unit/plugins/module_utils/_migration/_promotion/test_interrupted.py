@@ -382,21 +382,20 @@ def test_a_rollback_after_a_second_promotion_that_was_killed_leads_back_to_the_f
     assert (partitions, own) == (3 if writes == 1 else 5, FIRST[0]["old"][1])
 
 
-@pytest.mark.parametrize("is_promoted_again", [False, True])
-def test_what_somebody_has_set_before_a_second_promotion_that_was_killed_is_left_alone(
-    source, destination, run, is_promoted_again
+@pytest.mark.parametrize("retentions", [[], ["6"], ["6", "8"]], ids=str)
+def test_a_rollback_leaves_alone_what_somebody_has_set_also_before_promotions_that_were_killed(
+    source, destination, run, retentions
 ):
     run.promote()
     destination.alter({"old": {"retention.ms": "9"}})
-    with destination.killed_after(1):
-        run.promote()
-    if is_promoted_again:
-        source.topics["old"] = (3, {"retention.ms": "8"}, None)
+    for retention in retentions:
+        source.topics["old"] = (3, {"retention.ms": retention}, None)
         with destination.killed_after(1):
             run.promote()
     undone = undo.plan_undo(DESTINATION, run.receipt(), False)
-    assert "retention.ms" not in _settings(undone, "old")
-    assert NoteKind.SETTING_LEFT_ALONE in {note.kind for note in undone.notes}
+    assert _settings(undone, "old").keys() == {"segment.ms"}
+    said = "old: somebody has changed retention.ms since the promotion, and it is left alone."
+    assert Note(NoteKind.SETTING_LEFT_ALONE, said) in undone.notes
     run.promote()
     run.roll_back()
     assert destination.state() == FIRST
@@ -408,15 +407,6 @@ def test_the_receipt_of_an_earlier_version_does_not_say_what_was_written_before_
     noted = run.receipt()
     text = run.text.replace(', "previous": "1"', "").replace(', "previous": "7"', "")
     assert "previous" not in text and topic_receipt.from_json(text, "receipt") == noted
-
-
-def test_a_rollback_leaves_alone_what_somebody_has_changed(destination, run):
-    run.promote()
-    destination.alter({"old": {"retention.ms": "9"}})
-    undone = undo.plan_undo(DESTINATION, run.receipt(), False)
-    assert _settings(undone, "old").keys() == {"segment.ms"}
-    said = "old: somebody has changed retention.ms since the promotion, and it is left alone."
-    assert Note(NoteKind.SETTING_LEFT_ALONE, said) in undone.notes
 
 
 def test_a_plan_is_refused_where_the_destination_has_changed(destination, run):
@@ -607,7 +597,8 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
     GROUP = "streamshift-copy-0123456789abcdef-progress-0"
 
     @pytest.fixture
-    def copied(self, source, destination, monkeypatch):
+    def readers(self, source, destination, monkeypatch):
+        """The groups of copies, by topic: that of one which has begun."""
         source.topics["old"] = (1, {"retention.ms": "6", "cleanup.policy": "compact"}, None)
         destination.topics["old"] = (1, {**HELD, "segment.ms": "7"}, "id-0")
         readers = {"old": (self.GROUP,)}
@@ -617,10 +608,9 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
             return {name: tuple(filter(is_meant, ("billing", *readers.get(name, ())))) for name in names}
 
         monkeypatch.setattr(survey, "readers_of", readers_of)
-        return destination, readers
+        return readers
 
-    def test_they_stay_until_its_progress_is_gone(self, run, copied):
-        destination, readers = copied
+    def test_they_stay_until_its_progress_is_gone(self, run, destination, readers):
         planned = decided("old")
         (note,) = (note for note in planned.notes if note.kind is NoteKind.SETTING_LEFT_ALONE)
         assert note.text == (
@@ -634,23 +624,19 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         run.promote()
         assert destination.topics["old"][1] == {"retention.ms": "6", "cleanup.policy": "compact"}
 
-    def test_a_copy_that_has_begun_since_a_plan_was_made_stops_it(self, run, copied):
-        destination, readers = copied
-        noted = dict(readers)
-        readers.clear()
+    def test_a_copy_that_has_begun_since_a_plan_was_made_stops_it(self, run, destination, readers):
+        begun = readers.pop("old")
         plan = plan_of("old")
-        readers |= noted
+        readers["old"] = begun
         with pytest.raises(Refused, match=f"topic old: .*: cleanup.policy, retention.ms must stay, .*{self.GROUP}"):
             run.apply(plan)
         assert run.text is None and destination.topics["old"][1] == {**HELD, "segment.ms": "7"}
 
-    def test_a_rollback_restores_them_later(self, source, run, copied):
-        destination, readers = copied
-        noted, first = dict(readers), {"retention.ms": "9", "cleanup.policy": "compact"}
-        readers.clear()
+    def test_a_rollback_restores_them_later(self, source, run, destination, readers):
+        begun, first = readers.pop("old"), {"retention.ms": "9", "cleanup.policy": "compact"}
         source.topics["old"], destination.topics["old"] = (1, HELD, None), (1, first, "id-0")
         run.promote()
-        readers |= noted
+        readers["old"] = begun
         run.roll_back()
         assert destination.topics["old"][1] == HELD
         readers.clear()
@@ -658,21 +644,18 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         assert destination.topics["old"][1] == first and "old" not in run.receipt().topics
 
     @pytest.mark.parametrize("before", ["1", "-1"])
-    def test_a_rollback_restores_later_what_the_copy_has_suspended_since_the_promotion(self, run, copied, before):
-        destination, readers = copied
-        noted, first = dict(readers), {"retention.ms": before, "cleanup.policy": "compact"}
-        readers.clear()
+    def test_a_rollback_restores_later_what_the_copy_has_suspended_since_the_promotion(
+        self, run, destination, readers, before
+    ):
+        begun, first = readers.pop("old"), {"retention.ms": before, "cleanup.policy": "compact"}
         destination.topics["old"] = (1, first, "id-0")
         run.promote()
         promoted = destination.topics["old"]
         destination.alter({"old": {"retention.ms": "-1"}})
-        readers |= noted
-        notes = [note.text for note in undo.plan_undo(DESTINATION, run.receipt(), False).notes]
-        assert any(
-            f"old: retention.ms is left alone, because the backlog copy whose progress is in {self.GROUP}" in text
-            for text in notes
-        )
-        assert not any("somebody has changed" in text for text in notes)
+        readers["old"] = begun
+        notes = " ".join(note.text for note in undo.plan_undo(DESTINATION, run.receipt(), False).notes)
+        assert f"old: retention.ms is left alone, because the backlog copy whose progress is in {self.GROUP}" in notes
+        assert "somebody has changed" not in notes
         run.roll_back()
         assert destination.topics["old"][1]["retention.ms"] == "-1"
         readers.clear()
@@ -680,26 +663,23 @@ class TestABacklogCopyNeedsSettingsAsTheyAre:
         run.roll_back()
         assert destination.topics["old"][1] == first
 
-    def test_once_it_has_given_them_back_its_progress_holds_nothing_up(self, run, copied):
+    @pytest.mark.usefixtures("readers")
+    def test_once_it_has_given_them_back_its_progress_holds_nothing_up(self, run, destination):
         """With restore_retention, its progress group stays for offsets.retention.minutes."""
-        destination, _readers = copied
         destination.topics["old"] = (1, {"cleanup.policy": "delete", "retention.ms": "9"}, "id-0")
         run.promote()
         assert destination.topics["old"][1] == {"retention.ms": "6", "cleanup.policy": "compact"}
         run.roll_back()
         assert destination.topics["old"][1] == {"retention.ms": "9", "cleanup.policy": "delete"}
 
+    @pytest.mark.usefixtures("readers")
     @pytest.mark.parametrize("default", ["delete", "compact"])
     def test_a_reset_is_held_up_only_where_the_default_is_another_value(
-        self, source, run, copied, monkeypatch, default
+        self, source, run, destination, monkeypatch, default
     ):
-        destination, _readers = copied
         source.topics["old"] = (1, {"retention.ms": "-1"}, None)
-        monkeypatch.setattr(
-            promote.copied,
-            "topic_defaults",
-            lambda _connection, names, _settings: {name: {"cleanup.policy": default} for name in names},
-        )
+        defaults = {"old": {"cleanup.policy": default}}
+        monkeypatch.setattr(promote.copied, "topic_defaults", lambda _connection, _names, _settings: defaults)
         run.promote()
         held = {"cleanup.policy": "delete"} if default == "compact" else {}
         assert destination.topics["old"][1] == {"retention.ms": "-1"} | held
