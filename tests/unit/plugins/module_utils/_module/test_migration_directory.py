@@ -59,28 +59,22 @@ def test_a_rollback_knows_what_any_run_of_its_directory_has_left_out(tmp_path, h
 
 
 @pytest.mark.parametrize(
-    ("expected", "more", "is_left_out"),
+    ("expected", "beside", "is_left_out"),
     [
-        (CommittedOffset(7), (), False),
-        (CommittedOffset(6), (), True),
-        (None, (), True),
-        (
-            CommittedOffset(7),
-            (plan.PlanEntry("audit", ORDERS._replace(partition=1), None, Verdict.BLOCKED, AUDIT),),
-            True,
-        ),
-        (
-            CommittedOffset(7),
-            (plan.PlanEntry("audit", ORDERS._replace(partition=1), None, Verdict.UNCOMMITTED, AUDIT),),
-            False,
-        ),
+        (CommittedOffset(7), None, False),
+        (CommittedOffset(6), None, True),
+        (None, None, True),
+        (CommittedOffset(7), Verdict.BLOCKED, True),
+        (CommittedOffset(7), Verdict.UNCOMMITTED, False),
     ],
 )
 def test_a_group_that_had_all_of_its_offsets_already_was_not_left_out_and_a_rollback_refuses_it(
-    tmp_path, expected, more, is_left_out
+    tmp_path, expected, beside, is_left_out
 ):
-    had = plan.PlanEntry("audit", ORDERS, 7, Verdict.SAFE, AUDIT, expected=expected)
-    (tmp_path / "plan.json").write_text(plan.to_json(plan.Plan("S", "D", "digest", (had, *more))))
+    entries = [plan.PlanEntry("audit", ORDERS, 7, Verdict.SAFE, AUDIT, expected=expected)]
+    if beside:
+        entries.append(plan.PlanEntry("audit", ORDERS._replace(partition=1), None, beside, AUDIT))
+    (tmp_path / "plan.json").write_text(plan.to_json(plan.Plan("S", "D", "digest", tuple(entries))))
     save(tmp_path / "history/2026-01-31T120000Z-migrate", "audit")
     selection = Selection(groups=("audit",))
     left, _notes = to_undo(selection, Receipt("id"), str(tmp_path / "receipt.json"))
@@ -101,26 +95,17 @@ def test_the_status_knows_the_last_plan_of_each_group_that_an_earlier_wave_has_w
         (folder / "plan.json").write_text(plan.to_json(plan.Plan("S", "D", "digest", entries)))
 
     save(tmp_path, shop=7)
-    for day, offsets in (
-        ("03", {"shop": 6}),
-        ("02", {"billing": 5, "others": 4, "undone": 9}),
-        ("01", {"billing": 3, "audit": 2}),
-    ):
-        save(tmp_path / f"history/2026-01-{day}T120000Z-migrate", **offsets)
+    save(tmp_path / "history/2026-01-03T120000Z-migrate", shop=6)
+    save(tmp_path / "history/2026-01-02T120000Z-migrate", billing=5, others=4, undone=9)
+    save(tmp_path / "history/2026-01-01T120000Z-migrate", billing=3, audit=2)
     (tmp_path / "history/2026-01-04T120000Z-migrate").mkdir()
     (tmp_path / "history/2026-01-04T120000Z-migrate/plan.json").write_text("{")
+    times = {"undone": 1, "shop": 1, "billing": 1, "audit": None, "lost": 1, "others": 1767355201}
+    one = CommittedOffset(1)
     lines = (
-        receipt_file.ReceiptEntry(group, ORDERS, None, CommittedOffset(1), CommittedOffset(1), (), time)
-        for group, time in (
-            ("undone", 1),
-            ("shop", 1),
-            ("billing", 1),
-            ("audit", None),
-            ("lost", 1),
-            ("others", 1767355201),
-        )
+        receipt_file.ReceiptEntry(group, ORDERS, None, None if group == "undone" else one, one, (), time)
+        for group, time in times.items()
     )
-    lines = [line._replace(written=None) if line.group == "undone" else line for line in lines]
     (tmp_path / "receipt.json").write_text(receipt_file.to_json(Receipt("D", tuple(lines))))
     found = read_directory(str(tmp_path))
     assert {entry.group: entry.offset for entry in found.earlier} == {"billing": 5, "audit": 2, "undone": 9}
@@ -235,46 +220,44 @@ def migrated_in(folder):
 
 
 @pytest.mark.parametrize("with_rounds", [True, False])
-def test_a_group_that_a_cut_over_has_left_out_is_neither_cut_over_nor_returned(tmp_path, with_rounds):
-    for home in (tmp_path, tmp_path / "return"):
-        written_in(tmp_path, "shop", "billing")
+@pytest.mark.parametrize("is_back", [False, True])
+def test_a_group_that_a_cut_over_has_left_out_is_neither_cut_over_nor_returned(tmp_path, with_rounds, is_back):
+    written_in(tmp_path, "shop", "billing")
+    homes = [tmp_path, tmp_path / "return"][: 1 + is_back]
+    for home in homes:
         if with_rounds:
             run_in(home, "sync", 1000, "shop", "billing", blocked=["billing"])
         run_in(home, "cut_over", 2000, "shop", "billing", blocked=["billing"])
-        is_back = home != tmp_path
-        known = known_of(tmp_path)
-        assert (known["billing"], known["shop"]) == ((with_rounds, False), (False, is_back))
-        # Nor after a run of another wave.
-        run_in(home, "cut_over", 3000, "audit")
+    for after in ([], ["audit"]):  # nor after a run of another wave
+        if after:
+            run_in(homes[-1], "cut_over", 3000, *after)
         known = known_of(tmp_path)
         assert (known["billing"], known["shop"]) == ((with_rounds, False), (False, is_back))
 
 
 def test_what_a_run_had_nothing_to_write_of_stays_known_after_runs_of_other_waves(tmp_path):
+    back, synced, migrated, returned = tmp_path / "return", (True, False), (False, False), (False, True)
+
+    def then(folder, phase, ended, group):
+        run_in(folder, phase, ended, group)
+        return known_of(tmp_path)["billing"]
+
     written_in(tmp_path, "billing")
-    run_in(tmp_path, "sync", 1000, "billing")
-    assert known_of(tmp_path)["billing"] == (True, False)
-    run_in(tmp_path, "migrate", 2000, "billing")
-    assert known_of(tmp_path)["billing"] == (False, False)
-    run_in(tmp_path, "migrate", 3000, "shop")
-    assert known_of(tmp_path)["billing"] == (False, False)
-    run_in(tmp_path / "return", "return", 4000, "billing")
-    assert known_of(tmp_path)["billing"] == (False, True)
-    run_in(tmp_path / "return", "return", 5000, "shop")
-    assert known_of(tmp_path)["billing"] == (False, True)
+    assert then(tmp_path, "sync", 1000, "billing") == synced
+    assert then(tmp_path, "migrate", 2000, "billing") == migrated
+    assert then(tmp_path, "migrate", 3000, "shop") == migrated
+    assert then(back, "return", 4000, "billing") == returned
+    assert then(back, "return", 5000, "shop") == returned
     # Until rounds return it again, or the return is rolled back, or it is migrated again.
-    written_in(tmp_path / "return", "billing", time=3900)
-    run_in(tmp_path / "return", "return", 5500, "billing")
-    written_in(tmp_path / "return", rolled_back=["billing"], time=3900)
-    run_in(tmp_path / "return", "rollback", 6000)
-    assert known_of(tmp_path)["billing"] == (False, False)
-    run_in(tmp_path / "return", "return", 7000, "billing")
-    run_in(tmp_path / "return", "sync", 8000, "billing")
-    assert known_of(tmp_path)["billing"] == (False, False)
-    run_in(tmp_path / "return", "cut_over", 9000, "billing")
-    assert known_of(tmp_path)["billing"] == (False, True)
-    run_in(tmp_path, "migrate", 10000, "billing")
-    assert known_of(tmp_path)["billing"] == (False, False)
+    written_in(back, "billing", time=3900)
+    assert then(back, "return", 5500, "billing") == returned
+    written_in(back, rolled_back=["billing"], time=3900)
+    run_in(back, "rollback", 6000)
+    assert known_of(tmp_path)["billing"] == migrated
+    assert then(back, "return", 7000, "billing") == returned
+    assert then(back, "sync", 8000, "billing") == migrated
+    assert then(back, "cut_over", 9000, "billing") == returned
+    assert then(tmp_path, "migrate", 10000, "billing") == migrated
 
 
 @pytest.mark.parametrize("failure", [None, "rollback"])
@@ -295,22 +278,25 @@ def test_a_rollback_undoes_what_it_has_rolled_back_and_leaves_the_rest_known(tmp
 
 
 @pytest.mark.parametrize(
-    ("after", "found", "is_unconfirmed"),
+    ("after", "rolled_back", "found", "is_unconfirmed"),
     [
-        pytest.param(None, None, True, id="the last run"),
-        pytest.param(("plan", "billing"), None, True, id="planned again"),
-        pytest.param(("migrate", "shop"), None, True, id="another wave"),
-        pytest.param(("rollback",), None, True, id="a rollback of another group"),
-        pytest.param(("migrate", "billing"), None, False, id="run again"),
-        pytest.param(None, CommittedOffset(30), False, id="left out"),
+        pytest.param(None, None, None, True, id="the last run"),
+        pytest.param(("plan", "billing"), None, None, True, id="planned again"),
+        pytest.param(("migrate", "shop"), None, None, True, id="another wave"),
+        pytest.param(("rollback",), "audit", None, True, id="a rollback of another group"),
+        pytest.param(("rollback",), "billing", None, False, id="a rollback"),
+        pytest.param(("migrate", "billing"), None, None, False, id="run again"),
+        pytest.param(None, None, CommittedOffset(30), False, id="left out"),
     ],
 )
-def test_a_group_that_a_run_has_failed_to_read_back_waits_for_another_run(tmp_path, after, found, is_unconfirmed):
+def test_a_group_that_a_run_has_failed_to_read_back_waits_for_another_run(
+    tmp_path, after, rolled_back, found, is_unconfirmed
+):
     if found is None:
         written_in(tmp_path, "billing", "audit")
     run_in(tmp_path, "migrate", 1000, "billing", found=found, failure="read back")
-    if after == ("rollback",):
-        written_in(tmp_path, "billing", rolled_back=["audit"])
+    if rolled_back:
+        written_in(tmp_path, *{"billing", "audit"} - {rolled_back}, rolled_back=[rolled_back])
     if after:
         run_in(tmp_path, after[0], 2000, *after[1:])
     waiting = {"billing"} if is_unconfirmed else set()
@@ -354,14 +340,6 @@ def test_the_directory_knows_what_its_return_has_left_out_or_failed_to_read_back
     run_in(tmp_path / "return", "return", 3000, "billing")
     its = groups_in(tmp_path)["billing"]
     assert its.is_returned and not its.is_unconfirmed and not its.unreturned
-
-
-def test_a_rollback_ends_the_doubt_about_what_was_not_read_back(tmp_path):
-    written_in(tmp_path, "billing")
-    run_in(tmp_path, "migrate", 1000, "billing", failure="read back")
-    written_in(tmp_path, rolled_back=["billing"])
-    run_in(tmp_path, "rollback", 2000)
-    assert unconfirmed_in(tmp_path) == set()
 
 
 def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_receipt(tmp_path):
