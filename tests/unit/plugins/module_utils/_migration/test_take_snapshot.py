@@ -91,13 +91,11 @@ def test_a_group_that_one_of_the_lists_lacks_is_found(monkeypatch, lists, looks)
     assert len(cluster.watched) == looks
 
 
-def test_the_time_between_two_lists_is_not_waited_for_again_after_groups_were_watched(monkeypatch):
+@pytest.mark.parametrize(("idle_wait", "waited"), [(5, 5), (0, groups.SETTLE_SECONDS)])
+def test_the_time_between_two_lists_is_not_waited_for_again_after_groups_were_watched(monkeypatch, idle_wait, waited):
     cluster = Cluster(monkeypatch, ["billing"], ["billing"])
-    cluster.take(idle_wait=5)
-    assert cluster.now == 5
-    cluster = Cluster(monkeypatch, ["billing"], ["billing"])
-    cluster.take(idle_wait=0)
-    assert cluster.now == groups.SETTLE_SECONDS
+    cluster.take(idle_wait=idle_wait)
+    assert cluster.now == waited
 
 
 def test_groups_that_have_had_members_are_not_waited_for(monkeypatch):
@@ -109,11 +107,9 @@ def test_groups_that_have_had_members_are_not_waited_for(monkeypatch):
 
 
 def test_patterns_that_neither_list_matches_are_refused(monkeypatch):
-    cluster = Cluster(monkeypatch, ["fraud"], [])
-    with pytest.raises(
-        InvalidInput, match=r"no group that this user may describe is matched by group_patterns \['billing\.\*'\]"
-    ):
-        cluster.take()
+    told = r"no group that this user may describe is matched by group_patterns \['billing\.\*'\]"
+    with pytest.raises(InvalidInput, match=told):
+        Cluster(monkeypatch, ["fraud"], []).take()
 
 
 @pytest.mark.parametrize(
@@ -151,9 +147,8 @@ def test_a_misspelt_group_hides_no_misspelt_topic(monkeypatch):
 def test_a_misspelt_group_pattern_is_named_where_the_topics_of_its_groups_are_missing(monkeypatch, topics, told):
     cluster = Cluster(monkeypatch, ["billing", "web"], ["billing", "web"])
     cluster.committed = {"web": [TopicPartition("clicks", 0)]}
-    with pytest.raises(
-        (InvalidInput, NotFound), match=f"{told}.*: No group .* is matched by wep.*Correct group_patterns"
-    ):
+    told = f"{told}.*: No group .* is matched by wep.*Correct group_patterns"
+    with pytest.raises((InvalidInput, NotFound), match=told):
         cluster.take(Selection(group_patterns=("billing", "wep.*"), **topics))
 
 
@@ -181,20 +176,20 @@ def test_a_group_with_an_open_transaction_is_taken_and_told_and_no_matter_of_oth
     assert "billing: a transaction that commits offsets for orders-0 is open: x9" in "".join(map(str, taken.notes()))
 
 
-def test_a_policy_for_groups_in_use_leaves_it_out(monkeypatch):
-    cluster = WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2)
-    taken = cluster.take(on_active_group=OnActiveGroup.SKIP_GROUP)
-    assert (names(taken), taken.skipped, taken.snapshot.open) == (["billing-eu"], ("billing",), ())
-    assert taken.snapshot.left_out_names == ()  # nobody has named it
-
-
-def test_what_was_selected_by_name_and_is_left_out_is_known(monkeypatch):
+@pytest.mark.parametrize(
+    ("selection", "named"),
+    [
+        ({"group_patterns": ("billing.*",)}, ()),
+        ({"groups": ("billing", "billing-eu"), "topics": ("orders", "clicks")}, ("billing", "clicks")),
+    ],
+)
+def test_a_policy_for_groups_in_use_leaves_it_out_and_what_was_selected_by_name_is_known(monkeypatch, selection, named):
     cluster = WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2)
     cluster.committed = {"billing": [ORDERS, TopicPartition("clicks", 0)]}
-    selection = Selection(groups=("billing", "billing-eu"), topics=("orders", "clicks"))
-    taken = cluster.take(selection, OnActiveGroup.SKIP_GROUP)
-    assert names(taken) == ["billing-eu"] and taken.snapshot.left_out_names == ("billing", "clicks")
-    assert taken.snapshot.names() == {"billing", "billing-eu", "clicks", "orders"}
+    taken = cluster.take(Selection(**selection), OnActiveGroup.SKIP_GROUP)
+    assert (names(taken), taken.skipped, taken.snapshot.open) == (["billing-eu"], ("billing",), ())
+    assert taken.snapshot.left_out_names == named
+    assert taken.snapshot.names() == {"billing-eu", "orders", *named}
 
 
 def test_its_end_is_waited_for_as_long_as_for_consumers(monkeypatch):
@@ -378,18 +373,17 @@ def renamed(monkeypatch):
     cluster = Cluster(monkeypatch, *[["billing"]] * 2, lost=["audit", "fraud"])
     cluster.identities = known_by_id(monkeypatch, lambda _connection: "id")
     cluster.identities.traits["id"] = Traits(topic_ids={"orders": "new", "clicks": "old"})
+    clicks = TopicPartition("clicks", 0)
+    stood = (
+        ("audit", ORDERS, 41),
+        ("billing", ORDERS, 5),
+        ("fraud", clicks, 41),
+        ("fraud", ORDERS, 41),
+    )  # billing as now
     removed = Removed(
         "id",
         tuple(RemovedGroup(name, "classic", False) for name in ("audit", "billing", "fraud")),
-        tuple(
-            SnapshotEntry(group, TopicPartition(topic, 0), CommittedOffset(at))
-            for group, topic, at in (
-                ("audit", "orders", 41),
-                ("billing", "orders", 5),  # as now
-                ("fraud", "clicks", 41),
-                ("fraud", "orders", 41),
-            )
-        ),
+        tuple(SnapshotEntry(group, where, CommittedOffset(offset)) for group, where, offset in stood),
         Traits(topic_ids=dict.fromkeys(("orders", "clicks"), "old")),
     )
     return cluster, removed
@@ -439,13 +433,10 @@ def unused(taken):
 
 
 def test_patterns_that_match_nothing_are_told_while_others_match(monkeypatch):
-    cluster = Cluster(monkeypatch, *[["billing", "fraud"]] * 2)
+    cluster = Cluster(monkeypatch, *[["billing", "fraud"]] * 4)
     (told,) = unused(cluster.take(Selection(group_patterns=("e{2", "3}", "billing"), topic_patterns=("ord.*",))))
-    assert (
-        "is matched by e{2, 3}; Ansible splits a text at commas, so give a pattern with a comma in a list. Correct group_"
-        in told
-    )
-    cluster = Cluster(monkeypatch, *[["billing", "fraud"]] * 2)
+    comma = "Ansible splits a text at commas, so give a pattern with a comma in a list. Correct group_"
+    assert f"is matched by e{{2, 3}}; {comma}" in told
     assert unused(cluster.take(Selection(group_patterns=(".*",), exclude_group_patterns=("later-.*",)))) == []
 
 

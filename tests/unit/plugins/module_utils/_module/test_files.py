@@ -1,6 +1,7 @@
 """Files are whole or not there, private, and one run's alone."""
 
 import calendar
+import contextlib
 import hashlib
 import os
 import re
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -76,11 +78,7 @@ def test_files_are_private_whatever_was_there_before(tmp_path):
 def test_a_write_that_fails_half_way_leaves_the_old_file_and_no_other(tmp_path, monkeypatch, step):
     path = tmp_path / "receipt.json"
     files.write(str(path), "old")
-
-    def fail(*_arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, step, fail)
+    monkeypatch.setattr(os, step, mock.Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(InvalidFile, match="receipt.json cannot be written: .*No space left on device"):
         files.write(str(path), "new")
     assert [each.name for each in tmp_path.iterdir()] == ["receipt.json"]
@@ -146,14 +144,10 @@ def test_what_no_step_can_make_again_is_restored_from_where_it_is(tmp_path):
         return str(missing.value).rpartition("is lost. ")[2]
 
     assert remedy() == "If it is lost, restore receipt.json from a backup, or correct the path."
-    for name, kept in (
-        ("2026-11-01T090000Z-migrate", "receipt.json"),
-        ("2026-11-02T090000Z-migrate", "receipt.json"),
-        ("2026-11-03T090000Z-plan", "plan.json"),
-    ):
-        folder = tmp_path / "history" / name
-        folder.mkdir(parents=True)
-        (folder / kept).touch()
+    for kept in ("01T090000Z-migrate/receipt.json", "02T090000Z-migrate/receipt.json", "03T090000Z-plan/plan.json"):
+        path = tmp_path / f"history/2026-11-{kept}"
+        path.parent.mkdir(parents=True)
+        path.touch()
     newest = tmp_path / "history/2026-11-02T090000Z-migrate/receipt.json"
     assert remedy() == f"If it is lost, restore receipt.json from {newest} or a backup, or correct the path."
 
@@ -163,9 +157,6 @@ def test_an_unwritable_directory_is_told_before_anything_is_done(unwritable):
         files.check_writable(str(unwritable / "plan.json"))
     with pytest.raises(InvalidFile, match="cannot be written: .*Permission denied"):
         files.write(str(unwritable / "plan.json"), "text")
-
-
-def test_a_directory_that_cannot_be_made_is_told_before_it_is_tried(unwritable):
     with pytest.raises(InvalidFile, match="the directory .*new/one cannot be used: .* is not writable for this user"):
         files.check_makeable(f"{unwritable}/new/one/plan.json")
 
@@ -178,15 +169,11 @@ def test_a_directory_that_nobody_can_make_is_told_alike_by_a_dry_run(check):
         files.make_directory("/proc/new/one", check=check)
 
 
-def test_a_look_whether_a_file_can_be_made_leaves_nothing(tmp_path):
-    files.check_makeable(str(tmp_path / "new/plan.json"))
+def test_a_look_whether_a_file_can_be_made_leaves_nothing_and_sees_that_a_directory_below_a_file_cannot(tmp_path):
+    files.check_makeable(str(tmp_path / "new/one/plan.json"))
     files.check_writable(str(tmp_path / "plan.json"))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_directory_below_a_file_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
-    files.check_makeable(str(tmp_path / "new/one/plan.json"))
     with pytest.raises(InvalidFile, match="file/new cannot be used: .*/file is no directory. Name another directory"):
         files.check_makeable(str(tmp_path / "file/new/plan.json"))
 
@@ -253,10 +240,8 @@ def test_a_lock_is_that_of_one_directory_and_ends_with_its_block(tmp_path):
 
 
 def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
-    def fail(*_arguments):
-        raise OSError(9, "Bad file descriptor")  # NFS, for a directory
-
-    monkeypatch.setattr(files.fcntl, "flock", fail)
+    of_nfs = OSError(9, "Bad file descriptor")  # for a directory
+    monkeypatch.setattr(files.fcntl, "flock", mock.Mock(side_effect=of_nfs))
     with pytest.raises(InvalidFile, match="cannot be locked: .*Bad file descriptor"), files.locked(str(tmp_path / "x")):
         pass
 
@@ -317,10 +302,11 @@ C = CommittedOffset(7)
 @pytest.mark.parametrize(
     ("form", "value"),
     [
-        (receipt, receipt.Receipt("id", (receipt.ReceiptEntry("", P, None, C, None),))),
-        (receipt, receipt.Receipt("id", (receipt.ReceiptEntry("g", TopicPartition("", 0), None, C, None),))),
-        (receipt, receipt.Receipt("id", (receipt.ReceiptEntry("g", P, None, CommittedOffset(-1), None),))),
-        (receipt, receipt.Receipt("id", (), (snapshot.SnapshotEntry("g", P, C), snapshot.SnapshotEntry("g", P, C)))),
+        *(
+            (receipt, receipt.Receipt("id", (receipt.ReceiptEntry(group, where, None, offset, None),)))
+            for group, where, offset in (("", P, C), ("g", TopicPartition("", 0), C), ("g", P, CommittedOffset(-1)))
+        ),
+        (receipt, receipt.Receipt("id", (), (snapshot.SnapshotEntry("g", P, C),) * 2)),
         (removed, removed.Removed("id", (removed.RemovedGroup("", "classic", False),), ())),
         (snapshot, snapshot.Snapshot("id", (), (snapshot.SnapshotEntry("g", P, CommittedOffset(7, "m" * 32_768)),))),
         (plan, plan.Plan("a", "b", "d", (plan.PlanEntry("", P, None, Verdict.UNCOMMITTED, ()),))),
@@ -335,24 +321,16 @@ def test_what_its_reader_would_call_damaged_is_not_written_and_the_earlier_file_
     assert (path.read_text(), os.listdir(tmp_path)) == ("earlier", ["file.json"])
 
 
-def test_a_document_is_written_as_it_is_and_not_in_a_check(tmp_path):
-    path, text = tmp_path / "receipt.json", receipt.to_json(receipt.Receipt("id"))
+def test_a_document_is_written_as_it_is_but_not_in_a_check_nor_where_no_later_run_could_read_it(tmp_path, monkeypatch):
+    path, text = tmp_path / "receipt.json", receipt.to_json(receipt.Receipt("é" * 50))
     files.write_document(str(path), text, receipt.from_json, check=True)
     assert not path.exists()
-    files.write_document(str(path), text, receipt.from_json)
-    assert path.read_text() == text
-
-
-def test_a_document_that_no_later_run_could_read_is_not_made(tmp_path, monkeypatch):
-    path, text = tmp_path / "receipt.json", receipt.to_json(receipt.Receipt("é" * 50))
-    path.write_text("earlier")
     monkeypatch.setattr(files, "MOST_WRITTEN", len(text))  # as many characters, and fewer bytes
+    told = r"receipt.json was not written: it would have \d+ bytes.* fewer groups at a time"
     for check in (True, False):
-        with pytest.raises(
-            Refused, match=r"receipt.json was not written: it would have \d+ bytes.* fewer groups at a time"
-        ):
+        with pytest.raises(Refused, match=told):
             files.write_document(str(path), text, receipt.from_json, check=check)
-    assert path.read_text() == "earlier"
+    assert not path.exists()
     monkeypatch.setattr(files, "MOST_WRITTEN", len(text.encode()))
     files.write_document(str(path), text, receipt.from_json)
     assert path.read_text() == text
@@ -410,13 +388,9 @@ def test_a_receipt_in_a_directory_that_is_not_there_is_told_by_the_directory(tmp
 @pytest.mark.parametrize(("kinds", "refused"), [(["report", "plan"], False), ([], True), (["snapshot"], True)])
 def test_a_document_is_replaced_by_one_of_its_kind_alone(tmp_path, kinds, refused):
     path = tmp_path / "report.json"
-    path.write_text(
-        '{"format": "streamshift.kafka/report", "version": 1, "entries": ['
-    )  # damaged, and named all the same
-    if refused:
-        with pytest.raises(InvalidFile, match="it is a report file"):
-            files.check_replaceable(str(path), *kinds)
-    else:
+    # Damaged, and named all the same.
+    path.write_text('{"format": "streamshift.kafka/report", "version": 1, "entries": [')
+    with pytest.raises(InvalidFile, match="it is a report file") if refused else contextlib.nullcontext():
         files.check_replaceable(str(path), *kinds)
     path.write_text("orders,0,7\n")
     files.check_replaceable(str(path), *kinds)
