@@ -29,10 +29,13 @@ from tests.support.held import lease_of
 CLUSTERS = {"source": {"bootstrap_servers": ["127.0.0.1:1"]}, "destination": {"bootstrap_servers": ["127.0.0.1:2"]}}
 
 
+NO_ENTRIES = file.to_json(Plan("a", "b", "c", ()))
+
+
 @pytest.fixture
 def look(run_module, monkeypatch, tmp_path):
     """``look(**options)`` looks at one group that is ready; look.in_use says whether somebody uses it at the destination."""
-    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / "plan.json").write_text(NO_ENTRIES)
 
     def use_case(plan, _receipt, _source, _destination, since, now):
         look.asked, look.plan = look.asked + 1, plan
@@ -51,15 +54,13 @@ def look(run_module, monkeypatch, tmp_path):
 
 
 def test_the_status_and_the_metrics_say_what_the_result_says(look, tmp_path):
-    result = look(metrics=str(tmp_path / "kafka.prom"), changed_offsets=2, migration="onprem-to-cloud")
+    metrics, path = tmp_path / "kafka.prom", tmp_path / "status.json"
+    result = look(metrics=str(metrics), changed_offsets=2, migration="onprem-to-cloud")
     assert (result["changed"], result["not_ready"], result["not_started"]) == (False, [], ["billing"])
-    status = json.loads((tmp_path / "status.json").read_text())
+    status = json.loads(path.read_text())
     assert (status["entries"], status["changed"], status["failure"]) == (result["readiness"], 2, None)
-    assert 'streamshift_kafka_group_ready{migration="onprem-to-cloud",group="billing"} 1' in (
-        (tmp_path / "kafka.prom").read_text()
-    )
-    assert (tmp_path / "kafka.prom").stat().st_mode & 0o777 == 0o644
-    assert (tmp_path / "status.json").stat().st_mode & 0o777 == 0o600
+    assert 'streamshift_kafka_group_ready{migration="onprem-to-cloud",group="billing"} 1' in metrics.read_text()
+    assert [file.stat().st_mode & 0o777 for file in (metrics, path)] == [0o644, 0o600]
 
 
 def test_a_cut_over_is_no_good_round_and_hides_none_because_it_may_fail_after_its_look(look, tmp_path):
@@ -178,19 +179,13 @@ def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(
     missing = status(directories=[str(tmp_path / "a"), str(tmp_path), str(tmp_path / "b")])["msg"]
     assert f"there is no directory {tmp_path}/a and no directory {tmp_path}/b" in missing
     first = status(directories=[str(tmp_path / "all/onprem-to-cloud")], migration="onprem-to-cloud")["msg"]
-    assert (
-        f" has run in {tmp_path}/all/onprem-to-cloud, which does not exist. Correct directories, or run streamshift.kafka"
-        in first
-    )
+    told = f" has run in {tmp_path}/all/onprem-to-cloud, which does not exist. Correct directories, or run streamshift.kafka"
+    assert told in first
     for name in ("receipt.json", "plan.json"):
         (tmp_path / name).write_text("{")
     all_of_it = status(directories=[str(tmp_path / "a"), str(tmp_path)])["msg"]
-    for wrong in (
-        f"no directory {tmp_path}/a",
-        f"{tmp_path}/plan.json is damaged",
-        f"{tmp_path}/receipt.json is damaged",
-    ):
-        assert wrong in all_of_it
+    for wrong in ("no directory {}/a", "{}/plan.json is damaged", "{}/receipt.json is damaged"):
+        assert wrong.format(tmp_path) in all_of_it
     refused = status(directories=[str(tmp_path / "receipt.json")])
     assert "receipt.json is no directory" in refused["msg"] and "has plan.json and receipt.json" in refused["msg"]
     assert "exclusive" in status(plan=str(tmp_path / "plan.json"))["msg"]
@@ -200,7 +195,7 @@ def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(
 
 
 def test_the_status_of_rounds_is_not_overwritten(status, tmp_path):
-    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / "plan.json").write_text(NO_ENTRIES)
     (tmp_path / "rounds.json").write_text('{"format": "streamshift.kafka/status", "version": 1, "entries": []}')
     assert "is not a migration-status file" in status(status=str(tmp_path / "rounds.json"))["msg"]
     mine = tmp_path / "mine.json"
@@ -243,7 +238,7 @@ def test_what_failed_verification_is_known_as_long_as_the_plan_is_the_same(statu
     (tmp_path / "report.json").write_text(objections)
     (tmp_path / "plan.json").write_text(text)
     assert not status().get("failed") and status.objected == [{("billing", TopicPartition("orders", 0))}]
-    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / "plan.json").write_text(NO_ENTRIES)
     assert not status().get("failed") and status.objected == [set()]
 
 
@@ -254,12 +249,12 @@ def test_a_template_is_no_directory_of_a_wave_that_has_not_begun(status, tmp_pat
     assert f"waves: the directory of the wave first is a template, {directory}" in refused
     assert "Write the path out in group_migration_directory" in refused and status.asked == []
     # Whoever names the directories has said where the files are.
-    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / "plan.json").write_text(NO_ENTRIES)
     assert not status(waves=waves).get("failed") and status.asked == [[str(tmp_path)]]
 
 
 def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_path):
-    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / "plan.json").write_text(NO_ENTRIES)
     waves = [
         {"name": "first", "groups": ["shop"], "directory": str(tmp_path / "nowhere")},
         {"name": "second", "groups": ["other"], "group_patterns": ["sop.*"], "directory": str(tmp_path)},
@@ -277,7 +272,7 @@ def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_pa
 
 
 def test_a_receipt_that_only_the_history_has_is_told(status, tmp_path):
-    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / "plan.json").write_text(NO_ENTRIES)
     kept = tmp_path / "history/2026-11-26T020000Z-migrate"
     kept.mkdir(parents=True)
     (kept / "receipt.json").write_text(receipt.to_json(receipt.Receipt("b")))
@@ -290,7 +285,7 @@ def test_a_receipt_that_only_the_history_has_is_told(status, tmp_path):
 
 @pytest.mark.parametrize("home", ["", "return"])
 def test_a_run_that_was_killed_is_told(status, tmp_path, home):
-    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / "plan.json").write_text(NO_ENTRIES)
     (tmp_path / home).mkdir(exist_ok=True)
     held = tmp_path / home / lease.FILE
     ours = lease_of(os.getpid())
@@ -316,13 +311,10 @@ def test_a_run_that_was_killed_is_told(status, tmp_path, home):
     ("change", "told"),
     [
         ({}, "a run works there now: process .* Wait until it has made a plan, or leave"),
-        (
-            {"host": "elsewhere"},
-            "has not said that it has ended: process .* remove lease.json, and run it again, or leave",
-        ),
+        ({"host": "elsewhere"}, "has not said that it has ended: process .* remove lease.json, and run it again, or leave"),
         ({"ticks": 1}, "was stopped before it had made a plan: process .* Run it again, or leave"),
     ],
-)
+)  # fmt: skip
 def test_a_run_that_has_made_no_plan_yet_is_told(status, tmp_path, change, told):
     (tmp_path / lease.FILE).write_text(lease.to_json(dataclasses.replace(lease_of(os.getpid()), **change)))
     assert re.search(told, status()["msg"]) and status.asked == []

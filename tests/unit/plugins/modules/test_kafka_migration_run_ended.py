@@ -56,6 +56,15 @@ def keep(run_module, home):
     return kept
 
 
+def folder_of(result):
+    """The name of the folder that the run has made in the history."""
+    return os.path.basename(result["folder"])
+
+
+def kept_in(home):
+    return sorted(os.listdir(home / "history"))
+
+
 def earlier(home, *names):
     for name in names:
         (home / "history" / name).mkdir(parents=True)
@@ -64,15 +73,13 @@ def earlier(home, *names):
 
 def test_the_files_of_a_run_are_kept_for_their_owner_alone(keep, home):
     result = keep()
-    folder = home / "history" / os.path.basename(result["folder"])
+    folder = home / "history" / folder_of(result)
     assert not result["changed"] and result["kept"] == [*CONTENTS, *OF_THE_END] and result["removed"] == []
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in OF_THE_END} == CONTENTS
     assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
-    age = datetime.datetime.now(datetime.UTC) - datetime.datetime.strptime(
-        folder.name, "%Y-%m-%dT%H%M%SZ-migrate"
-    ).replace(tzinfo=datetime.UTC)
-    assert age < datetime.timedelta(minutes=1)
+    made = datetime.datetime.strptime(folder.name, "%Y-%m-%dT%H%M%SZ-migrate").replace(tzinfo=datetime.UTC)
+    assert datetime.datetime.now(datetime.UTC) - made < datetime.timedelta(minutes=1)
     # Later runs replace the files, and not what is kept.
     (home / "plan.json").write_bytes(b"next")
     keep()
@@ -112,15 +119,8 @@ def test_a_run_is_noted_in_numbers_beside_its_report_and_in_its_folder(keep, hom
         "plan": {"seconds": 2, "changed": True, "records_read": 66, "digest": "4b8", "counts": {"exact": 3}},
         "commit": {"seconds": 0.5, "failed": True, "msg": "billing", "failure": {"kind": "group_in_use"}},
     }
-    before = time.time()
-    given = {
-        "report": True,
-        "results": results,
-        "on_mismatch": "leave_out",
-        "collection": "0.2.0",
-        "started": before - 9,
-    }
-    folder = Path(keep(role="group_migration", **given)["folder"])
+    its = {"role": "group_migration", "collection": "0.2.0", "started": time.time() - 9}
+    folder = Path(keep(report=True, results=results, on_mismatch="leave_out", **its)["folder"])
     text = (home / "run.json").read_text()
     assert (folder / "run.json").read_text() == text
     noted = json.loads(text)
@@ -152,14 +152,12 @@ def test_the_oldest_ones_go_and_rounds_are_counted_apart(keep, home):
     old = [f"2026-01-0{day}T000000Z-{phase}" for day in range(1, 8) for phase in ("migrate", "sync")]
     foreign = ["mine", "2026-01-01-migrate", "2026-01-01T000000Z-Migrate"]
     earlier(home, *old, *foreign)
-    result = keep("cut_over", keep=3)
-    assert result["removed"] == [name for name in old if name.endswith("-migrate")][:-2]
-    result = keep("sync", keep=20)
-    assert result["removed"] == [name for name in old if name.endswith("-sync")][:-4]
-    left = sorted(os.listdir(home / "history"))
+    assert keep("cut_over", keep=3)["removed"] == [name for name in old if name.endswith("-migrate")][:-2]
+    assert keep("sync", keep=20)["removed"] == [name for name in old if name.endswith("-sync")][:-4]
+    left = kept_in(home)
     assert len(left) == 3 + history.MOST_ROUNDS + len(foreign) and set(foreign) < set(left)
-    last = {os.path.basename(keep(phase, keep=1)["folder"]) for phase in ("sync", "plan")}
-    assert set(os.listdir(home / "history")) == {*last, *foreign}
+    last = {folder_of(keep(phase, keep=1)) for phase in ("sync", "plan")}
+    assert set(kept_in(home)) == {*last, *foreign}
 
 
 @pytest.mark.parametrize("phase", history.ROUND_PHASES)
@@ -168,8 +166,7 @@ def test_rounds_push_no_other_run_out(keep, home, phase):
     earlier(home, *others)
     for _number in range(history.MOST_ROUNDS + 2):
         keep(phase, keep=20)
-    left = os.listdir(home / "history")
-    assert set(others) < set(left) and len(left) == len(others) + history.MOST_ROUNDS
+    assert set(others) < set(kept_in(home)) and len(kept_in(home)) == len(others) + history.MOST_ROUNDS
 
 
 def test_runs_that_fail_and_write_nothing_push_no_other_run_out(keep, home):
@@ -178,12 +175,12 @@ def test_runs_that_fail_and_write_nothing_push_no_other_run_out(keep, home):
     (home / "history" / waves[-1] / "receipt.json").write_bytes(CONTENTS["receipt.json"])
     for number in range(history.MOST_FAILED + 2):
         (home / "plan.json").write_text(f"plan {number}")  # is no write on a cluster
-        name = os.path.basename(keep("rollback", keep=5, failed=True)["folder"])
+        name = folder_of(keep("rollback", keep=5, failed=True))
         assert "Z-rollback-failed" in name
-    left = os.listdir(home / "history")
+    left = kept_in(home)
     assert set(waves) < set(left) and len(left) == len(waves) + history.MOST_FAILED and name in left
     assert len(keep("sync", keep=1, failed=True)["removed"]) == history.MOST_FAILED
-    assert set(waves) < set(os.listdir(home / "history"))
+    assert set(waves) < set(kept_in(home))
 
 
 @pytest.mark.parametrize("receipt", history.RECEIPTS)
@@ -240,9 +237,9 @@ def test_the_last_runs_stay_after_the_clock_went_back(keep, home):
     """Each new folder is named after the newest one, so what goes is what is oldest, and the last name is the last run's."""
     of_the_future = [f"2999-01-01T00000{second}Z-migrate" for second in range(3)]
     earlier(home, *of_the_future)
-    made = [os.path.basename(keep(keep=4)["folder"]) for _run in range(3)]
+    made = [folder_of(keep(keep=4)) for _run in range(3)]
     assert made == [f"2999-01-01T00000{second}Z-migrate" for second in (3, 4, 5)]
-    assert sorted(os.listdir(home / "history")) == [of_the_future[2], *made]
+    assert kept_in(home) == [of_the_future[2], *made]
     assert keep(keep=1)["removed"] == [of_the_future[2], *made]
     now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     assert history.folder_name(now, "sync", made) == "2999-01-01T000006Z-sync"
@@ -254,8 +251,8 @@ def test_runs_that_end_in_one_second_sort_as_they_ended(phases):
     when = datetime.datetime(2026, 11, 24, 22, 59, 58, tzinfo=datetime.UTC)
     names: list[str] = []
     for phase in phases:
-        for failed in (True, False):
-            names.append(history.folder_name(when, phase, names, failed=failed))
+        names += [history.folder_name(when, phase, names, failed=True)]
+        names += [history.folder_name(when, phase, names, failed=False)]
     assert names == sorted(set(names)) and names[0] == f"2026-11-24T225958Z-{phases[0]}-failed"
     assert all(map(history.is_folder_name, names))
 
@@ -264,23 +261,18 @@ def test_of_a_directory_that_is_full_in_the_middle_no_part_stays_and_nothing_old
     earlier(home, "2026-01-01T000000Z-migrate")
     (home / "receipt.json").write_bytes(b"x" * 100_000)
     with room_for(50_000):
-        result = keep(keep=1)
-    (said,) = result["said"]
-    assert (
-        said.startswith("Warning: this run is missing from the history")
-        and "To keep no history, set keep to 0." in said
-    )
+        (said,) = keep(keep=1)["said"]
+    assert said.startswith("Warning: this run is missing from the history")
     assert "the files of this run cannot be kept in" in said and "File too large" in said
-    assert os.listdir(home / "history") == ["2026-01-01T000000Z-migrate"]
-    assert keep(keep=1)["removed"] == ["2026-01-01T000000Z-migrate"]
+    assert "To keep no history, set keep to 0." in said
+    assert kept_in(home) == ["2026-01-01T000000Z-migrate"] == keep(keep=1)["removed"]
 
 
 def test_what_killed_runs_have_left_is_no_folder_and_goes_with_the_next_one(keep, home):
-    leftovers = [".2026-01-01T000000Z-migrate.k3j2h1_x", ".2026-01-01T000000Z-sync.leaving"]
-    earlier(home, *leftovers, ".mine")
+    earlier(home, ".2026-01-01T000000Z-migrate.k3j2h1_x", ".2026-01-01T000000Z-sync.leaving", ".mine")
     result = keep(keep=1)
     assert result["removed"] == []  # they are no folders of a run
-    assert sorted(os.listdir(home / "history")) == [".mine", os.path.basename(result["folder"])]
+    assert kept_in(home) == [".mine", folder_of(result)]
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
@@ -394,12 +386,9 @@ def test_a_round_that_fails_has_synced_what_it_has_written_and_a_cut_over_undoes
 ):
     rounds = tuple(status.GroupRounds(group, None, 2.0) for group in ("billing", "shop"))
     known.write_text(status.to_json(status.Status("sync", 1.0, 2.0, 3, None, 2.0, rounds=rounds)))
-    lines = [
-        receipt.ReceiptEntry(
-            group, TopicPartition("orders", 0), None, CommittedOffset(4), CommittedOffset(4), (), written
-        )
-        for group, written in (("billing", 4), ("shop", 3))
-    ]
+    orders, offset = TopicPartition("orders", 0), CommittedOffset(4)
+    written = {"billing": 4, "shop": 3}
+    lines = [receipt.ReceiptEntry(group, orders, None, offset, offset, (), at) for group, at in written.items()]
     (home / "receipt.json").write_text(receipt.to_json(receipt.Receipt("D", tuple(lines))))
     assert keep(phase, failed=True, status=str(known), started=4.5)["notes"] == []
     found = status.from_json(known.read_text(), "").synced_until
@@ -418,21 +407,17 @@ def test_a_dry_run_leaves_the_status_as_it_is(keep, known):
 
 
 @pytest.mark.parametrize(
-    ("results", "groups", "way_back"),
-    [
-        ({"snapshot": {"failed": True, "msg": "no broker answers"}}, ["orders-app"], False),
-        ({"snapshot": {"failed": True, "msg": "no broker answers"}}, ["billing"], True),
-        (
-            {"snapshot": {"changed": True}, "topics": {"failed": True, "msg": "no ACL", "failure": {}}},
-            ["orders-app"],
-            False,
-        ),
-    ],
+    ("has_snapshot", "groups", "way_back"),
+    [(False, ["orders-app"], False), (False, ["billing"], True), (True, ["orders-app"], False)],
 )
-def test_a_run_that_fails_before_its_plan_does_not_report_the_plan_of_another(keep, home, results, groups, way_back):
+def test_a_run_that_fails_before_its_plan_does_not_report_the_plan_of_another(
+    keep, home, has_snapshot, groups, way_back
+):
     texts = texts_of(ENTRIES[:2], committed=True)
-    if "changed" in results["snapshot"]:
+    results = {"snapshot": {"failed": True, "msg": "no broker answers"}}
+    if has_snapshot:
         texts["snapshot.json"] = texts_of([entry("orders-app", "orders", 0)])["snapshot.json"]
+        results = {"snapshot": {"changed": True}, "topics": {"failed": True, "msg": "no ACL", "failure": {}}}
     for name, text in texts.items():
         (home / name).write_text(text)
     its = {"role": "group_migration", "source": "onprem", "destination": "cloud", "on_mismatch": "leave_out"}
@@ -441,6 +426,6 @@ def test_a_run_that_fails_before_its_plan_does_not_report_the_plan_of_another(ke
     assert result["headline"] == "The run failed, and changed no committed offset. It has made no plan."
     assert "Nothing was verified." in ticket and "verified |" in ticket and "SHA-256" not in ticket
     assert ("streamshift.kafka.rollback" in ticket) is way_back
-    others = "" if "changed" in results["snapshot"] else "snapshot.json, "
+    others = "" if has_snapshot else "snapshot.json, "
     assert f"leaves out {others}plan.json, report.json of an earlier run" in ticket
     assert "Not there" not in ticket
