@@ -77,11 +77,9 @@ def back(written: int | None, time: int) -> ReceiptEntry:
     return ReceiptEntry("billing", OLD, CommittedOffset(50), offset, offset, (Origin("billing-new", NEW),), time)
 
 
-def reading(
-    group: str, where: TopicPartition, offset: int | None, used: bool, protocol: str = "consumer"
-) -> GroupReading:
+def reading(group: str, where: TopicPartition, offset: int | None, used: bool, joined: bool = True) -> GroupReading:
     offsets = {} if offset is None else {where: CommittedOffset(offset)}
-    return GroupReading(group, True, "Stable" if used else "Empty", "classic", protocol, offsets)
+    return GroupReading(group, True, "Stable" if used else "Empty", "classic", "consumer" if joined else "", offsets)
 
 
 def begun_again(after: int) -> ReceiptEntry:
@@ -133,14 +131,12 @@ def look(
         return_runs,
     )
     its = groups_of(files)[0]
-    readings = (
-        {"billing": reading("billing", OLD, old, used_old)},
-        {"billing-new": reading("billing-new", NEW, new, used_new, "consumer" if joined else "")},
-    )
+    at_destination = {"billing-new": reading("billing-new", NEW, new, used_new, joined)}
     if silent:
-        return assess(its, None, readings[1], {}, {NEW: LogRange(0, 45)}, WayBack())
-    at_source = {OLD: LogRange(start, 60)} if has_topic else {}
-    return assess(its, *readings, at_source, {NEW: LogRange(0, 45)}, WayBack(NOON + 5.0, NOON + 7.0))
+        return assess(its, None, at_destination, {}, {NEW: LogRange(0, 45)}, WayBack())
+    at_source = {"billing": reading("billing", OLD, old, used_old)}
+    log = {OLD: LogRange(start, 60)} if has_topic else {}
+    return assess(its, at_source, at_destination, log, {NEW: LogRange(0, 45)}, WayBack(NOON + 5.0, NOON + 7.0))
 
 
 @pytest.mark.parametrize(
@@ -242,11 +238,9 @@ def test_a_group_knows_its_lags_and_until_when_it_can_go_back():
     assert "3_(7_expired)" in status_table([expired])[1]
     assert (row["committed_at"], row["rollback_until"]) == ("2025-11-25T12:00:00Z", "2025-11-25T12:00:05Z")
     assert row["return_until"] == "2025-11-25T12:00:07Z"
-    assert (
-        status_table([look(line())])[-1].startswith("Lags count offsets")
-        and len(status_table([look(line(), old=55)])) == 2
-    )
-    assert len(status_table([look(line(), used_new=True)])) == 2
+    assert status_table([look(line())])[-1].startswith("Lags count offsets")
+    for without_lag in ({"old": 55}, {"used_new": True}):
+        assert len(status_table([look(line(), **without_lag)])) == 2
     # Brokers keep the offsets of a group with members; nothing is left to take back of one that was returned.
     assert look(line(), used_old=True).row()["rollback_until"] is None
     assert look(line(), returned=[back(55, NOON + 9)], old=55).way_back == WayBack()
@@ -313,10 +307,8 @@ def test_what_needs_somebody_comes_first_on_the_screen():
     table = status_table(found)
     assert table[0].split("  ")[0] == "group" and len(table) == 3
     assert table[1].split() == ["billing-new", "consuming_at_source", "10*", "5", "-", "2025-11-25T12:00:07Z"]
-    assert [text.split(" (")[0][2:] for text in next_lines(found)] == [
-        "consuming_at_source",
-        "consuming_at_destination",
-    ]
+    states = [text.split(" (")[0][2:] for text in next_lines(found)]
+    assert states == ["consuming_at_source", "consuming_at_destination"]
 
 
 def test_a_plan_of_which_nothing_can_be_applied_is_not_said_to_be_applied():
@@ -449,12 +441,9 @@ def test_nobody_is_told_to_start_consumers_at_an_offset_that_a_refused_run_was_t
 @pytest.mark.parametrize("is_stopped", [True, False, None])
 def test_nobody_is_told_to_start_consumers_before_a_run_has_ended(is_stopped):
     its = run(is_stopped)
-    groups = [
-        look(line(), new=None, open_run=its),
-        look(line(), new=39, open_run=its),
-        look(line(None), new=None, open_run=its),
-        look(line(), returned=[back(55, NOON + 9)], old=57, open_run=its),
-    ]
+    groups = [look(line(), new=offset, open_run=its) for offset in (None, 39)]
+    groups.append(look(line(None), new=None, open_run=its))
+    groups.append(look(line(), returned=[back(55, NOON + 9)], old=57, open_run=its))
     assert {group.next for group in groups} == {its.next} and "before any consumers start" in its.next
     assert half_written(groups, "/here") == ["billing-new", "billing-new"] and half_written(groups, "/there") == []
     # What nobody would take for the end of the run stays as it is.
