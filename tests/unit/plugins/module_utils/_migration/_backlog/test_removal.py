@@ -42,6 +42,7 @@ from tests.support.identities import known_by_id
 from tests.support.memory_brokers import DESTINATION, ORDERS
 
 HELD = BacklogTopic("orders", "orders", None, {"retention.ms": Suspended("600000", "-1")}, topic_id="first")
+HELD_BACK = {"orders": {"retention.ms": "600000"}}
 RANGE = BacklogRange(ORDERS, 40, 60, ORDERS, 100)
 BACKLOG = Backlog("streamshift-copy-0123456789abcdef", "here", "there", "digest", (HELD,), (RANGE,))
 
@@ -56,7 +57,7 @@ class Cluster:
         self.members = {}  # of groups, the topics that theirs are subscribed to
         self.ids = {"orders": "first"}
         self.sizes = {ORDERS: 1}
-        self.back = {"orders": {"retention.ms": "600000"}}
+        self.back = HELD_BACK
         self.bounds = Bounds(0, 120, 120)
         self.holds(Progress(60, 20, next=120, end=60))
         patch = monkeypatch.setattr
@@ -112,10 +113,23 @@ class TestGroupsWithoutAPlan:
             cluster.remove()
         assert cluster.done == []
 
-    @pytest.mark.parametrize("offset", [99, 120])
-    def test_one_before_or_after_them_does_not(self, cluster, offset):
-        cluster.commits("billing", offset)
-        assert cluster.remove().settings == ("orders",)
+    @pytest.mark.parametrize(
+        ("group", "offset", "claimed", "back", "settings"),
+        [
+            pytest.param("billing", 99, True, HELD_BACK, ("orders",), id="before them"),
+            pytest.param("billing", 120, True, HELD_BACK, ("orders",), id="after them"),
+            pytest.param("streamshift-copy-fedcba9876543210-progress-1", 110, True, HELD_BACK, ("orders",), id="a copy"),
+            pytest.param("billing", 110, True, {}, (), id="finished and restored from another directory"),
+            # Producers and consumers have moved to its topic too early, so that it was refused.
+            pytest.param("billing", 110, False, HELD_BACK, ("orders",), id="no run has claimed it, so nothing is copied"),
+        ],
+    )  # fmt: skip
+    def test_another_one_does_not(self, cluster, group, offset, claimed, back, settings):
+        cluster.commits(group, offset)
+        cluster.back = back
+        if not claimed:
+            cluster.holds(None)
+        assert cluster.remove(dataclasses.replace(BACKLOG, claimed=claimed)).settings == settings
 
     def test_where_the_progress_is_gone_everything_up_to_the_end_may_be_copied(self, cluster):
         cluster.holds(None)
@@ -126,12 +140,6 @@ class TestGroupsWithoutAPlan:
         cluster.commits("billing", 130)
         assert cluster.remove().settings == ("orders",)
 
-    def test_where_no_run_has_claimed_it_nothing_is_copied(self, cluster):
-        """Producers and consumers have moved to its topic too early, so that it was refused."""
-        cluster.holds(None)
-        cluster.commits("billing", 110)
-        assert cluster.remove(dataclasses.replace(BACKLOG, claimed=False)).settings == ("orders",)
-
     def test_progress_that_somebody_has_reset_is_gone(self, cluster):
         cluster.commits(*all_groups(BACKLOG), 60)
         cluster.commits("billing", 119)
@@ -139,16 +147,6 @@ class TestGroupsWithoutAPlan:
             cluster.remove()
         cluster.commits("billing", 130)
         assert cluster.remove().groups == tuple(all_groups(BACKLOG))
-
-    def test_progress_of_other_copies_is_no_group_that_consumes(self, cluster):
-        cluster.commits("streamshift-copy-fedcba9876543210-progress-1", 110)
-        assert cluster.remove().settings == ("orders",)
-
-    def test_settings_that_are_no_longer_the_copys_need_no_group(self, cluster):
-        """Finished and restored from another directory."""
-        cluster.back = {}
-        cluster.commits("billing", 110)
-        assert cluster.remove().settings == ()
 
     def test_who_may_not_see_every_group_is_told(self, cluster):
         cluster.sizes = None
@@ -192,24 +190,21 @@ class TestWhileTheRecordsAreRead:
         [
             pytest.param(
                 lambda cluster: setattr(cluster, "bounds", Bounds(0, 21, 21)),
-                "topic orders, partition 0.*the log has changed while it was read",
-                id="a producer begins",
+                "topic orders, partition 0.*the log has changed while it was read", id="a producer begins",
             ),
             pytest.param(
                 lambda cluster: cluster.commits("billing", 3), "group billing.*committed offset 3", id="a group commits"
             ),
             pytest.param(
                 lambda cluster: cluster.ids.update(orders="second"),
-                "topics were deleted or created while records were read",
-                id="the topic is made anew",
+                "topics were deleted or created while records were read", id="the topic is made anew",
             ),
             pytest.param(
                 lambda cluster: cluster.commits("billing", 3, KEPT),
-                "group billing, topic kept.*yet to consume",
-                id="a group comes to a topic that stays",
+                "group billing, topic kept.*yet to consume", id="a group comes to a topic that stays",
             ),
         ],
-    )
+    )  # fmt: skip
     def test_what_happens_keeps_the_topics(self, cluster, during, happens, why):
         kept = dataclasses.replace(HELD, name="kept", topic_id="kept")
         ranges = (*MAKING.ranges, BacklogRange(KEPT, 0, 9, KEPT, 0))

@@ -58,6 +58,13 @@ def state(monkeypatch):
     return commits
 
 
+def logs_of(monkeypatch, start, end):
+    """Every log has the offsets from start to end."""
+    monkeypatch.setattr(
+        resets.positions, "partition_bounds", lambda _c, its: dict.fromkeys(its, Bounds(start, end, end))
+    )
+
+
 LATEST = {"to": "latest"}
 AT = TopicPartition("orders", 2)  # shipping's
 
@@ -165,9 +172,7 @@ def test_a_second_run_of_a_shift_does_not_shift_again(state, now):
 )
 def test_a_shift_that_the_earlier_plan_has_is_not_done_twice(state, monkeypatch, committed, value, written, before):
     def plan_of(value, end, **more):
-        monkeypatch.setattr(
-            resets.positions, "partition_bounds", lambda _c, its: dict.fromkeys(its, Bounds(10, end, end))
-        )
+        logs_of(monkeypatch, 10, end)
         rule = {"to": "shift", "value": value}
         return planned(rule, groups=["shipping"], out_of_range=OnOutOfRange.CLAMP, **more)
 
@@ -206,63 +211,50 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
     assert shipping({"to": "duration", "value": "PT0.001S"}) == 55
 
 
-def test_a_log_that_has_lost_nothing_has_all_records_from_a_time_on_that_is_before_its_first(state, monkeypatch):
-    first = 0
-    monkeypatch.setattr(
-        resets.positions, "partition_bounds", lambda _cluster, its: dict.fromkeys(its, Bounds(0, 100, 100))
-    )
-    monkeypatch.setattr(
-        resets.positions, "lookup_all_times", lambda _cluster, wanted, _refused: dict.fromkeys(wanted, first)
-    )
+@pytest.mark.parametrize(
+    ("first", "offset", "why"),
+    [(0, 0, "; the log's first record is younger"), (3, "blocked", "")],
+    ids=["it has lost nothing", "compaction may have taken those before its first"],
+)
+def test_a_log_that_has_lost_nothing_has_all_records_from_a_time_on_that_is_before_its_first(
+    state, monkeypatch, first, offset, why
+):
+    logs_of(monkeypatch, 0, 100)
+    monkeypatch.setattr(resets.positions, "lookup_all_times", lambda _c, wanted, _refused: dict.fromkeys(wanted, first))
     early = planned({"to": "duration", "value": "PT1H"}, groups=["shipping"])
-    assert offsets(early)["shipping", "orders-2"] == 0
-    assert early.entries[-1].detail.endswith("; the log's first record is younger")
-    first = 3  # compaction may have taken those before it
-    early = planned({"to": "duration", "value": "PT1H"}, groups=["shipping"])
-    assert offsets(early)["shipping", "orders-2"] == "blocked"
+    assert offsets(early)["shipping", "orders-2"] == offset
+    assert early.entries[-1].detail.endswith(why)
 
 
 @pytest.mark.parametrize(
     ("rules", "selection", "message"),
     [
         ([LATEST], {}, "no group is selected"),
-        (
-            [LATEST],
-            {"group_patterns": ["none-.*"]},
-            "no group that this user may describe is matched by group_patterns",
-        ),
+        ([LATEST], {"group_patterns": ["none-.*"]}, "no group that this user may describe is matched by group_patterns"),
         ([LATEST], {"groups": ["idle"]}, "group idle: the group has committed nothing"),
         ([LATEST], {"groups": ["nobody"]}, "group nobody: the group has committed nothing"),
         (
-            [LATEST],
-            {"groups": ["idle", "nobody"]},
+            [LATEST], {"groups": ["idle", "nobody"]},
             "the groups idle, nobody have committed nothing, so nothing says which topics they read: these do not",
         ),
         ([LATEST], {"groups": ["biling"]}, "or correct groups (did you mean billing?)."),
         ([LATEST], {"groups": ["shared"], "topics": ["orders"]}, "the group is a share group"),
         (
-            [{"to": "latest", "topics": ["odrers"]}],
-            {"groups": ["billing"]},
+            [{**LATEST, "topics": ["odrers"]}], {"groups": ["billing"]},
             "resets, entry 1 (latest) names odrers, and no selected topic is called so (did you mean orders?): only",
         ),
         (
-            [{"to": "latest", "topics": ["orders", "odr.*"]}],
-            {"groups": ["billing"]},
+            [{**LATEST, "topics": ["orders", "odr.*"]}], {"groups": ["billing"]},
             "resets, entry 1 (latest) names odr.*, and no selected topic is called so: only",
         ),
+        ([LATEST, {"to": "shift", "value": 1}], {"groups": ["billing"]}, "resets, entry 2 (shift 1) is about no"),
+        ([{**LATEST, "partitions": [0, 9]}], {"groups": ["billing"]}, "names partition 9, and no selected topic"),
         (
-            [{"to": "latest"}, {"to": "shift", "value": 1}],
-            {"groups": ["billing"]},
-            "resets, entry 2 (shift 1) is about no",
-        ),
-        ([{"to": "latest", "partitions": [0, 9]}], {"groups": ["billing"]}, "names partition 9, and no selected topic"),
-        (
-            [{"to": "latest", "partitions": [7]}, {"to": "latest", "partitions": [8]}],
-            {"groups": ["billing"]},
+            [{**LATEST, "partitions": [7]}, {**LATEST, "partitions": [8]}], {"groups": ["billing"]},
             "resets, entry 1 (latest) is about no partition of the selected groups and topics; resets, entry 2 (latest)",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_is_about_nothing_is_refused(state, rules, selection, message):
     assert message in refused(*rules, **selection)
 
@@ -336,7 +328,5 @@ def test_other_resets_need_no_times(state, monkeypatch):
 
 def test_a_time_in_a_log_whose_records_were_all_deleted_is_its_end(state, monkeypatch):
     look_ups(monkeypatch, refusing=["orders"])
-    monkeypatch.setattr(
-        resets.positions, "partition_bounds", lambda _, all_of: dict.fromkeys(all_of, Bounds(100, 100, 100))
-    )
+    logs_of(monkeypatch, 100, 100)
     assert shipping({"to": "datetime", "value": "2026-11-22T00:00:00Z"}) == 100
