@@ -179,7 +179,7 @@ def test_what_is_predicted_is_done_repeated_without_a_change_and_taken_back(run)
     [
         pytest.param(40, lambda its: (its.dies(50), its.hands_over(50), its.hands_over(70)), 40, id="killed, and repeated"),
         pytest.param(
-            None, lambda its: (its.hands_over(50), its.take_back(), its.stores(30), its.hands_over(50)), 30,
+            40, lambda its: (its.hands_over(50), its.take_back(), its.stores(30), its.hands_over(50)), 30,
             id="handed over anew",
         ),
         pytest.param(20, lambda its: (its.dies(50), its.stores(30), its.hands_over(50)), 30, id="stored after a killed run"),
@@ -187,7 +187,7 @@ def test_what_is_predicted_is_done_repeated_without_a_change_and_taken_back(run)
     ],
 )  # fmt: skip
 def test_what_was_stored_before_the_first_hand_over_is_what_is_taken_back(run, stored, story, restored):
-    its = run({}, {} if stored is None else {FIRST: stored})
+    its = run({}, {FIRST: stored})
     story(its)
     assert its.store.offsets == its.replicator
     its.take_back()
