@@ -134,37 +134,20 @@ def test_files_that_will_be_made_are_no_problem(look, tmp_path):
     assert list(tmp_path.glob("*.json")) == []
 
 
-def test_a_receipt_of_another_cluster_is_a_problem(look, tmp_path):
-    path = receipt_of(tmp_path / "r.json", "other")
-    (problem,) = look(receipt=path)["problems"]
-    assert problem["kind"] == "other_cluster"
-    assert "other" in problem["message"] and path in problem["message"]
-    assert "Correct the addresses if they are wrong; or use another directory" in problem["message"]
-
-
-def test_exchanged_clusters_are_told_as_that(look, tmp_path):
-    path = receipt_of(tmp_path / "r.json", "S")
-    (problem,) = look(receipt=path)["problems"]
-    assert problem["kind"] == "other_cluster"
-    assert "source and destination are exchanged: the receipt" in problem["message"] and path in problem["message"]
-
-
 @pytest.mark.parametrize(
-    ("cluster_id", "why"),
+    ("purpose", "cluster_id", "why", "remedy"),
     [
-        pytest.param(
-            "D", "source and destination are exchanged: the receipt {path} was made for this cluster", id="exchanged"
-        ),
-        pytest.param(
-            "X", "the receipt {path} was made for another cluster: this one has the id S, not X", id="a third one"
-        ),
+        ("receipt", "S", "source and destination are exchanged: the receipt {}", "Correct {source} and {destination}"),
+        ("receipt", "X", "the receipt {} was made for another cluster: this one", "{directory} to another directory"),
+        ("returns", "D", "source and destination are exchanged: the receipt {}", "Correct {source} and {destination}"),
+        ("returns", "X", "the receipt {} was made for another cluster: this one", "Correct {source} and {destination}"),
     ],
 )
-def test_a_return_by_the_receipt_of_another_cluster_names_it_and_what_to_correct(look, tmp_path, cluster_id, why):
+def test_the_receipt_of_another_cluster_is_named_with_what_to_correct(look, tmp_path, purpose, cluster_id, why, remedy):
     path = receipt_of(tmp_path / "r.json", cluster_id)
-    (problem,) = look(returns=path, option_names=NAMES)["problems"]
-    assert why.format(path=path) in problem["message"] and problem["kind"] == "other_cluster"
-    assert "Correct group_migration_source and group_migration_destination" in problem["message"]
+    (problem,) = look(**{purpose: path}, option_names=NAMES)["problems"]
+    assert why.format(path) in problem["message"] and problem["kind"] == "other_cluster"
+    assert remedy.format(**NAMES) in problem["message"]
     assert problem["message"].count("exchanged") == 1  # once is enough
 
 
