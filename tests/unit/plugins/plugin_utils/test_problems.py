@@ -81,10 +81,11 @@ def test_what_is_right_is_no_problem(variables):
 
 def test_each_misspelt_variable_is_named_with_the_one_that_was_meant():
     misspelt = given(group_migration_on_rewnd="fail", group_migration_grups=["billing"], group_migration_groups=[])
+    meant = {"group_migration_grups": "group_migration_groups", "group_migration_on_rewnd": "group_migration_on_rewind"}
     assert list(of_play(misspelt, BOTH)) == [
-        f"group_migration_{name} is no variable of the role group_migration. Did you mean group_migration_{meant}? "
+        f"{wrong} is no variable of the role group_migration. Did you mean {right}? "
         "All of them: ansible-doc -t role streamshift.kafka.group_migration"
-        for name, meant in (("grups", "groups"), ("on_rewnd", "on_rewind"))
+        for wrong, right in meant.items()
     ]
 
 

@@ -411,17 +411,6 @@ def test_the_rollback_of_a_second_return_leads_to_what_the_group_has_consumed_si
     assert cluster.groups == {"billing": {P1: CommittedOffset(back)}}
 
 
-def test_who_would_go_back_after_a_rollback_that_was_killed_before_its_first_write_is_told_of_it(migrated):
-    migrated.protocols["shipping"] = "consumer"
-    migrated.groups["shipping"][P0] = CommittedOffset(95)
-    with migrated.killed_after(1):
-        migrated.roll_back(ONLY_SHIPPING, on_rewind="rewind")
-    again = only(entry("shipping", P0, 40, CommittedOffset(95)))
-    with pytest.raises(Refused, match="95 would move back to 40") as found:
-        migrated.commit(again, on_rewind="fail")
-    assert "if a rollback was killed, run it again first" in str(found.value.why)
-
-
 def test_inside_one_cluster_a_run_that_only_adds_partitions_is_rolled_back_with_the_one_before(cluster):
     cloned = [dataclasses.replace(line, source=(SourcePosition("old", line.partition, 7),)) for line in PLAN.entries]
     completed = dataclasses.replace(PLAN, source_id="cloud-id", entries=tuple(cloned))
@@ -849,12 +838,21 @@ def test_a_consumer_that_joins_a_group_that_is_left_alone_is_no_hindrance(cluste
     assert cluster.commit(on_rewind="fail").active_groups == []
 
 
-def test_who_would_go_back_after_a_commit_that_was_killed_is_told_that_it_may_have_consumed_since(cluster, mailing):
-    mailing.killed(40)
-    mailing.commits(95)
+@pytest.mark.parametrize(
+    ("story", "why"),
+    [
+        (lambda its: (its.killed(40), its.commits(95)), "the receipt does not say whether it has consumed since"),
+        (
+            lambda its: (its.set_to(40), its.commits(95), its.rollback_killed()),
+            "if a rollback was killed, run it again first",
+        ),
+    ],
+)
+def test_who_would_go_back_after_a_run_that_was_killed_before_its_first_write_is_told_of_it(mailing, story, why):
+    story(mailing)
     with pytest.raises(Refused, match="95 would move back to 40") as found:
-        cluster.commit(only(entry("mailing", P0, 40, CommittedOffset(95))), on_rewind="fail")
-    assert "the receipt does not say whether it has consumed since" in str(found.value.why)
+        mailing.cluster.commit(only(entry("mailing", P0, 40, CommittedOffset(95))), on_rewind="fail")
+    assert why in str(found.value.why)
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
@@ -1376,12 +1374,15 @@ def onprem(migrated, monkeypatch):
 def test_a_group_of_which_nothing_is_left_to_write_is_not_told_to_start_while_it_is_used_at_the_source(
     migrated, onprem
 ):
-    with pytest.raises(GroupBusy, match="group billing: the group is still in use at the source.*orders-0 from 7 to 9"):
+    told = "group billing: the group is still in use at the source.*orders-0 from 7 to 9"
+    with pytest.raises(GroupBusy, match=told):
         migrated.commit(source=ONPREM, on_rewind="fail")
-    outcome = migrated.commit(source=ONPREM, on_active_source="skip_group")
-    assert (outcome.set, outcome.kept_groups) == ({}, ["billing"])
-    assert outcome.may_start(PLAN.entries) == ["shipping"]  # which the source does not have any more
-    assert "billing: its source group billing has moved since the snapshot" in outcome.left_out[0]
+    migrated.protocols["billing"] = "consumer"  # it is not made again either
+    for more in ({}, {"on_expiring": "renew"}):
+        outcome = migrated.commit(source=ONPREM, on_rewind="fail", on_active_source="skip_group", **more)
+        assert (outcome.set, outcome.kept_groups) == ({}, ["billing"])
+        assert outcome.may_start(PLAN.entries) == ["shipping"]  # which the source does not have any more
+        assert "billing: its source group billing has moved since the snapshot" in outcome.left_out[0]
     assert migrated.done == []
 
 
@@ -1404,12 +1405,6 @@ def test_producers_of_a_group_of_which_nothing_or_not_all_is_left_to_write_are_f
     with pytest.raises(Refused, match="producers still write at the source: orders: 1 record"):
         migrated.commit(plan, source=ONPREM, on_still_written=OnStillWritten.FAIL)
     assert (len(migrated.commit(plan, dry=True, on_rewind="fail").set), migrated.done) == (left, [])
-
-
-def test_such_a_group_that_is_left_out_is_not_made_again_either(migrated, onprem):
-    migrated.protocols["billing"] = "consumer"
-    outcome = migrated.commit(source=ONPREM, on_active_source="skip_group", on_expiring="renew")
-    assert (outcome.set, outcome.kept_groups, migrated.done) == ({}, ["billing"], [])
 
 
 def test_a_group_that_has_consumed_at_the_destination_since_is_not_looked_at_again(migrated, onprem):
