@@ -29,6 +29,12 @@ from tests.support.listed_clusters import AT, SOURCE, Cluster, Clusters
 from tests.support.one_log import OneLog
 
 
+def same(size: int, start: int = 0) -> Clusters:
+    """Two logs of the same records, with times of their own; the source's starts here."""
+    records = names(range(size), lambda at: at)
+    return world(records, records, start=start)
+
+
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
 @pytest.mark.parametrize("limit", [None, 10_000])
 def test_offsets_that_were_once_planned_are_objected_to(finding: Finding, limit: int | None) -> None:
@@ -143,7 +149,7 @@ def test_within_a_limit_an_offset_whose_records_have_expired_is_verified_from_th
     monkeypatch: pytest.MonkeyPatch, skipped: int
 ) -> None:
     monkeypatch.setattr(comparison, "SHORT", 10)
-    clusters = world(names(range(900), lambda at: at), names(range(900), lambda at: at))
+    clusters = same(900)
     left = clusters.source.records[500:]
     clusters.source = Cluster(dataclasses.replace(clusters.source.facts, log_start=500), left)
     (found,) = clusters.findings((10, 500 + skipped, None), limit=100)
@@ -198,7 +204,7 @@ def test_what_others_write_after_a_copy_is_none_of_its_records(limit: int | None
 
 
 def test_what_several_groups_share_is_read_once() -> None:
-    clusters = world(names(range(300), lambda at: at), names(range(300), lambda at: at))
+    clusters = same(300)
     found = clusters.findings(*((at, at, 0) for at in range(0, 300, 3)), limit=40)
     assert not any(each.problems for each in found)
     assert set(clusters.reads.values()) == {1}
@@ -217,7 +223,7 @@ def test_logs_are_read_again_for_aborted_records_only_where_the_source_has_gaps(
 
 
 def test_without_spark_as_much_is_read_at_a_time_as_this_process_can_and_the_rest_is_named() -> None:
-    clusters = world(names(range(3000), lambda at: at), names(range(3000), lambda at: at))
+    clusters = same(3000)
     claims = [(at, at, 0) for at in (40, 1500, 2950)]
     near = clusters.findings(*claims, limit=20)
     with (
@@ -256,7 +262,7 @@ def test_what_an_open_transaction_hides_before_the_offset_is_not_called_verified
 
 
 def test_what_lies_outside_of_the_limit_is_not_called_complete() -> None:
-    clusters = world(names(range(300), lambda at: at), names(range(300), lambda at: at))
+    clusters = same(300)
     (found,) = clusters.findings((150, 150, 0), limit=100)
     assert (found.complete, found.problems) == (False, ())
     (found,) = clusters.findings((150, 150, 0), limit=150)
@@ -264,7 +270,7 @@ def test_what_lies_outside_of_the_limit_is_not_called_complete() -> None:
 
 
 def test_short_logs_are_read_whole_if_the_limit_lets_nothing_be_compared() -> None:
-    clusters = world(names(range(300), lambda at: at), names(range(300), lambda at: at))
+    clusters = same(300)
     found = clusters.findings((20, 280, 0), (150, 150, 0), limit=15)
     assert "260 unconsumed records are skipped" in found[0].problems[0].detail
     assert [each.complete for each in found] == [True, False]
@@ -307,8 +313,7 @@ def test_an_offset_is_verified_though_more_offsets_than_the_limit_have_expired(
     logs_are: str, repeats: int | None
 ) -> None:
     """Of a group at 100, the source has lost 400 unconsumed records. The destination has all, or has lost them, too."""
-    full = names(range(600), lambda at: at)
-    clusters = world(full, full, start=500)
+    clusters = same(600, start=500)
     kept, right, wrong, last = clusters.findings(*((100, at, repeats) for at in (100, 500, 510, 600)), limit=20)
     assert (kept.problems, kept.compared) == ((), 100 if logs_are == "short" else 0)
     assert is_doubted(kept) == (logs_are == "long")  # its copies follow far from the offset
@@ -318,8 +323,7 @@ def test_an_offset_is_verified_though_more_offsets_than_the_limit_have_expired(
 
 
 def test_where_all_has_expired_at_the_source_there_is_nothing_to_examine(logs_are: str) -> None:
-    full = names(range(300), lambda at: at)
-    (found,) = world(full, full, start=300).findings((100, 100, 0), limit=20)
+    (found,) = same(300, start=300).findings((100, 100, 0), limit=20)
     assert (found.problems, is_doubted(found)) == ((), False)
 
 
@@ -471,7 +475,7 @@ def test_copies_of_expired_records_are_not_put_down_to_a_stranger() -> None:
 
 
 def test_records_that_expire_between_two_requests_are_no_failure():
-    clusters = world(names(range(20), lambda at: at), names(range(20), lambda at: at))
+    clusters = same(20)
     clusters.expiring = [2, 3]
     right, wrong = clusters.findings((10, 10, 0), (10, 11, 0))
     assert right.problems == () and [flaw.kind for flaw in wrong.problems] == [ProblemKind.SKIPPED]
@@ -484,12 +488,12 @@ def test_records_that_expire_between_two_requests_are_no_failure():
 LACKING = Absent(2, 300)  # of a group at 20
 
 
-def with_absent(copied: t.Iterable[int], compacted: bool = False, limit: int | None = 40) -> ReportFinding:
-    """What is found of a plan that says LACKING, where these records are copied."""
+def with_absent(copied: t.Iterable[int], compacted: bool = False, absent: Absent = LACKING) -> ReportFinding:
+    """What is found, within a limit, of a plan that says this, where these records are copied."""
     originals, copies = ([record(at, number) for at, number in enumerate(its)] for its in (range(400), copied))
     facts = [LogFacts(0, len(log), len(log), compacted=compacted) for log in (originals, copies)]
     clusters = Clusters(Cluster(facts[0], originals), Cluster(facts[1], copies))
-    (found,) = clusters.findings((20, 20, 0), limit=limit, absent=LACKING)
+    (found,) = clusters.findings((20, 20, 0), limit=40, absent=absent)
     return found
 
 
@@ -518,6 +522,7 @@ def test_what_a_plan_says_to_be_absent_is_looked_for_where_logs_are_short():
 
 def test_what_a_plan_says_to_be_absent_within_the_limit_may_have_come_since(monkeypatch):
     monkeypatch.setattr(comparison, "SHORT", 0)
-    monkeypatch.setitem(globals(), "LACKING", Absent(2, 30))
-    assert with_absent(range(400)).problems == ()
-    assert [flaw.kind for flaw in with_absent([*range(30), *range(32, 400)]).problems] == [ProblemKind.ABSENT]
+    near = Absent(2, 30)
+    assert with_absent(range(400), absent=near).problems == ()
+    found = with_absent([*range(30), *range(32, 400)], absent=near)
+    assert [flaw.kind for flaw in found.problems] == [ProblemKind.ABSENT]
