@@ -89,6 +89,14 @@ def test_copies_of_the_destinations_own_topics_grow_by_its_own_producers(watch):
         before(watch(OnStillWritten.FAIL, [5, 5, 5], [6, 5, 9], own_prefix="cli"), KEYS)
 
 
+@pytest.fixture
+def slept_for(monkeypatch):
+    """How long was waited, by a clock that stands still."""
+    its = []
+    monkeypatch.setattr(write_watch, "time", types.SimpleNamespace(monotonic=lambda: 0.0, sleep=its.append))
+    return its
+
+
 @pytest.mark.parametrize(("keys", "passed", "slept"), [(KEYS, 0, [5]), (KEYS, 3, [2]), (KEYS, 9, [0]), ([], 0, [])])
 def test_idle_wait_is_between_the_first_two_readings_where_there_is_anything_to_read(
     watch, monkeypatch, keys, passed, slept
@@ -102,9 +110,9 @@ def test_idle_wait_is_between_the_first_two_readings_where_there_is_anything_to_
 
 
 @pytest.mark.parametrize(("ago", "ends", "waits"), [(2, [5, 5, 5], 3), (70, [5, 5, 5], 5), (2, [5, 5], 5)])
-def test_a_reading_of_the_same_run_that_has_all_partitions_is_the_first_one(watch, monkeypatch, ago, ends, waits):
-    slept_for = []
-    monkeypatch.setattr(write_watch, "time", types.SimpleNamespace(monotonic=lambda: 0.0, sleep=slept_for.append))
+def test_a_reading_of_the_same_run_that_has_all_partitions_is_the_first_one(
+    watch, monkeypatch, slept_for, ago, ends, waits
+):
     earlier = EarlierLook.of({}, dict(zip(PLACES, ends, strict=False)))
     monkeypatch.setattr(time, "time", lambda: earlier.at + ago)
     readings = [[5, 5, 6]] if waits == 3 else [[5, 5, 5], [5, 5, 6]]
@@ -113,10 +121,8 @@ def test_a_reading_of_the_same_run_that_has_all_partitions_is_the_first_one(watc
 
 
 @pytest.mark.parametrize(("now", "waits"), [([5, 5, 5], 3), ([5, 5, 6], 5)])
-def test_what_has_come_since_an_earlier_reading_refuses_nothing(watch, monkeypatch, now, waits):
+def test_what_has_come_since_an_earlier_reading_refuses_nothing(watch, monkeypatch, slept_for, now, waits):
     """Its producers may have been stopped in between."""
-    slept_for = []
-    monkeypatch.setattr(write_watch, "time", types.SimpleNamespace(monotonic=lambda: 0.0, sleep=slept_for.append))
     earlier = EarlierLook.of({}, dict.fromkeys(PLACES, 5))
     monkeypatch.setattr(time, "time", lambda: earlier.at + 2)
     assert before(watch(OnStillWritten.FAIL, now, now, idle_wait=5, earlier=earlier), KEYS) == []

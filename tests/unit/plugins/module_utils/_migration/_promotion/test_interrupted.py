@@ -313,16 +313,6 @@ def test_a_rollback_names_the_acls_that_it_needs_before_it_changes_anything(
         undo.plan_undo(DESTINATION, added, True)
 
 
-def test_repeated_promotions_keep_what_stood_there_first(source, destination, run):
-    run.promote()
-    source.topics["old"] = (3, {"retention.ms": "8"}, None)
-    source.acls.add(acl("old", "WRITE"))
-    run.promote()
-    assert destination.topics["old"][1] == {"retention.ms": "8"}
-    run.roll_back()
-    assert destination.state() == FIRST
-
-
 @pytest.mark.parametrize("writes", [1, 2, 3, 4])
 def test_what_somebody_has_set_instead_of_a_run_that_was_killed_comes_back(destination, run, writes):
     with destination.killed_after(writes):
@@ -350,16 +340,19 @@ def test_what_a_run_that_was_killed_has_written_is_the_promotions_once_the_next_
     assert destination.topics["old"][1] == {"retention.ms": "1", "segment.ms": "7"}
 
 
-@pytest.mark.parametrize("retention", ["8", "9"])
-def test_a_run_that_was_killed_after_others_does_not_take_what_they_have_set_for_somebody_elses(
-    source, destination, run, retention
+@pytest.mark.parametrize(("is_killed", "retention"), [(False, "8"), (True, "8"), (True, "9")])
+def test_repeated_promotions_keep_what_stood_there_first_also_where_one_between_them_was_killed(
+    source, destination, run, is_killed, retention
 ):
     run.promote()
-    source.topics["old"] = (3, {"retention.ms": "8"}, None)
-    with destination.killed_after(1):
-        run.promote()
+    if is_killed:
+        source.topics["old"] = (3, {"retention.ms": "8"}, None)
+        with destination.killed_after(1):
+            run.promote()
     source.topics["old"] = (3, {"retention.ms": retention}, None)
+    source.acls.add(acl("old", "WRITE"))
     run.promote()
+    assert destination.topics["old"][1] == {"retention.ms": retention}
     run.roll_back()
     assert destination.state() == FIRST
 
