@@ -254,18 +254,11 @@ def test_nothing_is_said_to_be_read_back_where_nothing_was():
 
 
 def test_groups_in_use_at_the_source_are_named():
-    assert words(snapshot={"skipped_groups": ["a", "b"]}).left_out() == [
-        "Left out, because they are in use at the source: a, b."
-    ]
     many = [f"group-{number}" for number in range(30)]
-    assert "group-19" in words(snapshot={"skipped_groups": many}).left_out()[0]
-    assert "group-20" not in words(snapshot={"skipped_groups": many}).left_out()[0]
+    (line,) = words(snapshot={"skipped_groups": many}).left_out()
+    assert line.startswith("Left out, because they are in use at the source: group-0, group-1, ")
+    assert "group-19" in line and "group-20" not in line
     assert words(snapshot={"skipped_groups": []}).left_out() == []
-
-
-def test_groups_that_another_tool_has_moved_after_the_commit_are_named():
-    (line,) = words("cut_over", commit={**COMMITTED, "may_start": ["billing", "web"]}, readiness=MOVED).left_out()
-    assert line.startswith("billing: the committed offset at the destination is not the planned one any more")
 
 
 def test_whoever_asks_only_for_results_needs_no_variable():

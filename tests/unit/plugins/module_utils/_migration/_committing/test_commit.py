@@ -915,8 +915,7 @@ def test_a_group_that_can_hold_no_offsets_needs_another_name_and_is_not_in_use(c
 
 def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(cluster):
     cluster.states["billing"] = "Stable"
-    told = r"group billing: has members \(its state is Stable\): client till-7 on 10\.0\.0\.7\. Stop .* session timeout"
-    with pytest.raises(GroupBusy, match=told):
+    with pytest.raises(GroupBusy, match=r"group billing: has members .*: client till-7 on .* Stop .* session timeout"):
         cluster.commit(on_rewind="fail")
     cluster.states["billing"] = "Empty"
     with pytest.raises(Refused, match="would move back to 50"):
@@ -1106,9 +1105,7 @@ def test_a_group_whose_line_somebody_has_removed_from_the_plan_may_not_start(clu
     assert outcome.may_not_start(entries) == {"new-billing", "gone"}
 
 
-def test_a_plan_without_a_snapshot_has_what_is_selected_and_nothing_else(cluster):
-    with pytest.raises(Refused, match="the plan has 1 group that is not selected: billing"):
-        cluster.commit(dry=True, selection=ONLY_SHIPPING)
+def test_a_group_that_is_selected_and_not_in_a_plan_without_a_snapshot_may_not_start(cluster):
     audit = Selection(groups=("audit", "billing", "shipping"))
     outcome = cluster.commit(dry=True, selection=audit)
     assert (outcome.left_out, outcome.may_not_start(PLAN.entries)) == (["audit: not in the plan"], {"audit"})
