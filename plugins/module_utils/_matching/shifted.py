@@ -62,7 +62,7 @@ def goes_on(question: Question, anchor: Copied, timestamp: bool, gaps: bool = Fa
         current = logs.anchor(anchor.destination)
         same = current is not None and current.fingerprint == anchor.fingerprint
         if begin == logs.high:
-            return same and not logs.has_gone_on(logs.high - anchor.source)
+            return same and not logs.has_gone_on(logs.high - anchor.source) and not logs.has_begun_again()
         return same and logs.same(begin) is not None and logs.same(logs.high) is not None and logs.alone()
     except NotRead:
         return reader.need()
@@ -170,6 +170,17 @@ class _Shifted:
             return not self._gaps  # whoever keeps offsets leaves gaps for what it has not copied, and for markers
         following = self.source.records(self.source.start, self.source.start + most)
         return last[0].bare in {record.bare for record in following}
+
+    def has_begun_again(self) -> bool:
+        """Is the destination's last record a second copy of an earlier one, as far as its time tells? Raises NotRead."""
+        end = self.destination.end
+        last = self.destination.records(end - 1, end)
+        place = self.destination.first_at(last[0].timestamp) if last else None
+        if place is None:
+            return False
+        return any(
+            record.bare == last[0].bare for record in self.destination.records(place, min(place + _LAST, end - 1))
+        )
 
     def alone(self) -> bool:
         """Do the destination's last records stand nowhere else at the source, as far as the destination might be shifted?

@@ -151,6 +151,13 @@ def test_the_copy_says_so_where_the_record_has_expired(source, copies, same):
     assert on(log(source, start=start), copied(copies, start=50), ANCHOR) is same
 
 
+@pytest.mark.parametrize(("again", "same"), [((1200, 1600), False), ((1600, 2000), True)])
+def test_second_copies_show_where_just_as_much_has_expired_as_was_written(again, same):
+    copies, source = ([f"r{at}@{at}" for at in range(*places)] for places in ((0, 2000), (2000, LONG)))
+    destination = log(" ".join(copies[:1600] + copies[slice(*again)]))
+    assert on(log(" ".join(source), start=2000), destination, Copied(1000, 1000, b"r1000".hex())) is same
+
+
 def test_a_source_that_was_recreated_is_another_one():
     assert on(log(run(5, LONG)), copied(run(0, 2000), start=50), ANCHOR) is False
 
