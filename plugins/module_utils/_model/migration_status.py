@@ -82,18 +82,23 @@ _RESTORE = (
     "; before any consumers start at the source, restore their committed offsets, which are gone there, from snapshot.json or "
     "from that of their run in history/"
 )
-_BLOCKED = f"remove what blocks partitions or fails verification, which {_CAUSES} name, and run {_MIGRATE} again"
+_BLOCKED = f"remove what blocks partitions or fails verification, which {{causes}} name, and run {_MIGRATE} again"
+_PLAN_REPLACED = f"run {_MIGRATE}, which makes a new plan, because plan.json has other groups by now"
 
 # In any other state, who starts consumers, or looks for others' commits, would take what a run has half done for its end.
 _NEEDS_NO_END = {GroupState.AT_SOURCE, GroupState.COMMITTED, GroupState.PLANNED, GroupState.AT_DESTINATION}
 
 
 class GroupRun(t.NamedTuple):
-    """A run that has carried out its plan of a group. ended: as Unix time. left_out: those of the entries that it has not."""
+    """A run that has carried out its plan of a group. ended: as Unix time. left_out: those of the entries that it has not.
+
+    kept_in: the folder of the history with this plan, None where it is the last one of the directory.
+    """
 
     ended: float
     entries: tuple[PlanEntry, ...]
     left_out: tuple[PlanEntry, ...] = ()
+    kept_in: str | None = None
 
 
 _NO_RUN = GroupRun(0.0, ())
@@ -113,8 +118,9 @@ class DirectoryFiles(t.NamedTuple):
     """The files in one directory. receipt: also with what runs have found as it had to be. returned: that of the return.
 
     synced: when the last round of each of the destination's groups ended that was not cut over since, as Unix time. objected:
-    what has failed verification, of the plan. open_run: one that has not ended. earlier: what earlier plans have of groups that
-    this one lacks, and of what is written, newest first. return_runs: those of the return, by group at the source.
+    what has failed verification, of the last plan of each group. open_run: one that has not ended. earlier: what earlier plans
+    have of groups that this one lacks, and of what is written, newest first. return_runs: those of the return, by group at the
+    source. kept_in: the folder of the history with the last plan, of each group that this one lacks.
     """
 
     directory: str
@@ -127,6 +133,7 @@ class DirectoryFiles(t.NamedTuple):
     runs: DirectoryRuns = DirectoryRuns()
     earlier: tuple[PlanEntry, ...] = ()
     return_runs: DirectoryRuns = DirectoryRuns()
+    kept_in: t.Mapping[str, str] = {}
 
 
 class GroupFiles(t.NamedTuple):
@@ -134,13 +141,14 @@ class GroupFiles(t.NamedTuple):
 
     written: the receipt's entries that are not rolled back. returned: entries of the return's receipt, of groups at the source.
     source: what the group's partitions are made of, each with the committed offset that what is written rests on, or else the
-    last plan, None if unknown. consumed: the partitions of the plan on which the group has committed offsets at the source.
+    last plan, None if unknown. consumed: the partitions of its last plan on which it has committed offsets at the source.
     blocked: those of them that the plan blocks or that have failed verification, and that no earlier run has written, or that
     the run of this plan has left out, and none has written from the same commits at the source. migrated: when the last run
     ended that has migrated all of it, as Unix time; else 0.
     is_unconfirmed: the run that has committed it last, or returned it, has failed as it read that back.
     unreturned: what the return has left out at the source. is_replanned: its last plan was not carried out, and has another
     offset than is written, or none, and nobody knows what that rests on.
+    kept_in: the folder of the history with its last plan, or with that of its return; None where no later plan has replaced it.
     """
 
     group: str
@@ -158,6 +166,7 @@ class GroupFiles(t.NamedTuple):
     is_replanned: bool = False
     is_unconfirmed: bool = False
     unreturned: frozenset[Key] = frozenset()
+    kept_in: str | None = None
 
     @property
     def source_groups(self) -> list[str]:
@@ -169,6 +178,11 @@ class GroupFiles(t.NamedTuple):
         """The group for a message: by its names at the source, as the playbooks know it, and as it is called now."""
         named = visible_name(self.group)
         return named if self.source_groups in ([], [self.group]) else f"{names_text(self.source_groups)} as {named}"
+
+    @property
+    def causes(self) -> str:
+        """The files that say what its last plan leaves out, or that of its return."""
+        return _CAUSES if self.kept_in is None else f"plan.json and report.json in {self.kept_in}"
 
     @property
     def committed_at(self) -> int | None:
@@ -194,15 +208,20 @@ class GroupFiles(t.NamedTuple):
         if not self.is_returned:
             return self
         names = {line.group for line in self.returned}
+        its = [runs.carried_out[name] for name in sorted(names & runs.carried_out.keys())]
         left = {
             entry.key
-            for name in names & runs.carried_out.keys()
-            for entry in runs.carried_out[name].left_out
+            for each in its
+            for entry in each.left_out
             if any(at.group == self.group and at.offset is not None for at in entry.source)
         }
         # What an earlier one has set since the migration needs no other.
         is_set = {line.key for line in self.returned if (line.time or 0) >= self._migrated_at}
-        return self._replace(is_unconfirmed=bool(names & runs.unconfirmed), unreturned=frozenset(left - is_set))
+        return self._replace(
+            is_unconfirmed=bool(names & runs.unconfirmed),
+            unreturned=frozenset(left - is_set),
+            kept_in=next((each.kept_in for each in its if each.left_out), None),
+        )
 
 
 class WayBack(t.NamedTuple):
@@ -248,7 +267,9 @@ class GroupStatus(t.NamedTuple):
             is_complete = self.state is GroupState.NOT_STARTED and not self.left_out
             return files.open_run.next_of_complete if is_complete else files.open_run.next
         if self.state is GroupState.PLANNED and files.blocked:
-            return _BLOCKED
+            return _BLOCKED.format(causes=files.causes)
+        if self.state is GroupState.PLANNED and files.kept_in is not None:
+            return _PLAN_REPLACED
         is_undone = self.state in (GroupState.ROLLED_BACK, GroupState.RETURNED)
         is_lost = self.is_gone_at_source and self.state in (GroupState.ROLLED_BACK, GroupState.NOT_STARTED)
         left_out = (self.left_out and _OF_LEFT_OUT.get(self.state)) or NEXT[self.state]
@@ -281,7 +302,7 @@ class GroupStatus(t.NamedTuple):
 
 
 def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
-    """What a directory knows of each group, by name. A group that no run has committed is only in the plan."""
+    """What a directory knows of each group, by name. A group that no run has committed is in its last plan alone."""
     lines = files.receipt.entries if files.receipt else ()
     back = files.returned.entries if files.returned else ()
     entries = files.plan.entries if files.plan else ()
@@ -298,7 +319,7 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
             planned.get(group, []),
             earlier.get(group, []),
         )
-        for group in sorted({*written, *planned})
+        for group in sorted({*written, *planned, *earlier})
     ]
 
 
@@ -325,7 +346,7 @@ def _group_files(
     done, run = files.runs.carried_out.get(group, _NO_RUN), files.open_run
     is_carried_out = bool(done.entries) and all(last.get(entry.partition) == entry for entry in done.entries)
     migrated = done.ended if not done.left_out and any(map(_rests_on_offset, done.entries)) else 0.0
-    consumed = [entry for entry in planned if _rests_on_offset(entry)]
+    consumed = [entry for entry in last.values() if _rests_on_offset(entry)]
     # What an earlier run has set from the same commits at the source needs no other, whatever blocks it now.
     fails = {
         entry.partition
@@ -345,13 +366,14 @@ def _group_files(
         written=kept,
         returned=tuple(line for line in returned if line.written is not None),
         source=source,
-        partitions=frozenset({line.partition for line in written} | {entry.partition for entry in planned}),
+        partitions=frozenset({line.partition for line in written} | last.keys()),
         consumed=frozenset(entry.partition for entry in consumed),
         blocked=frozenset(fails if is_carried_out else fails - {*offsets}),
         open_run=run if run is not None and run.concerns(bool(planned)) else None,
         migrated=migrated,
         is_replanned=is_replanned,
         is_unconfirmed=group in files.runs.unconfirmed,
+        kept_in=files.kept_in.get(group),
     ).after_return(files.return_runs)
 
 
@@ -522,7 +544,8 @@ def _incomplete_line(files: GroupFiles, left_out: int) -> str:
         directory, playbook = f"{files.directory}/return", _RETURN
     elif not files.written:
         what = f"nothing is written; {left_out:,} of {partitions} blocked"
-    return f"{files.shown}: {what}: {_CAUSES} in {directory} say why. Remove the cause, and run {playbook} again."
+    causes = f"{files.causes} in {directory}" if files.kept_in is None else files.causes
+    return f"{files.shown}: {what}: {causes} say why. Remove the cause, and run {playbook} again."
 
 
 def half_written(groups: t.Iterable[GroupStatus], directory: str) -> list[str]:

@@ -58,9 +58,21 @@ def read_directory(directory: str) -> DirectoryFiles:
         )
     (returned, return_runs), objected = _read_return(directory), _objected(directory)
     written = _with_found(known)
-    earlier = _earlier(directory, made, written.entries if written else ())
+    left_out = {group for group, each in known.runs.carried_out.items() if each.left_out}
+    earlier = _earlier(directory, made, written.entries if written else (), left_out)
+    objected |= earlier.objected
     return DirectoryFiles(
-        directory, made, written, returned, known.synced, objected, run, known.runs, earlier, return_runs
+        directory,
+        made,
+        written,
+        returned,
+        known.synced,
+        objected,
+        run,
+        known.runs,
+        earlier.entries,
+        return_runs,
+        earlier.kept_in,
     )
 
 
@@ -115,28 +127,46 @@ def _kept(directory: str) -> list[str]:
     return [os.path.join(home, name) for name in history.newest_first(files.names_in(home))]
 
 
+class _Earlier(t.NamedTuple):
+    """What earlier plans tell, as DirectoryFiles has it. objected: what has failed the verification of these plans."""
+
+    entries: tuple[plan.PlanEntry, ...]
+    objected: frozenset[receipt.Key]
+    kept_in: dict[str, str]
+
+
 def _earlier(
-    directory: str, made: plan.Plan | None, lines: t.Iterable[receipt.ReceiptEntry]
-) -> tuple[plan.PlanEntry, ...]:
-    """The last kept plan of each group that this one lacks, and the last entries with what these lines have written."""
+    directory: str, made: plan.Plan | None, lines: t.Iterable[receipt.ReceiptEntry], left_out: t.Collection[str]
+) -> _Earlier:
+    """The last kept plan of each group that this one lacks, and the last entries with what these lines have written.
+
+    Of groups without a line, those alone that the last run has left out, or partitions of them: left_out.
+    """
     lacking = {line.key: line for line in lines}
+    unwritten = {*left_out}.difference(group for group, _partition in lacking)
     planned: set[str] = set()
     found: list[plan.PlanEntry] = []
+    objected: set[receipt.Key] = set()
+    kept_in: dict[str, str] = {}
     for folder in (None, *_kept(directory)):
         # A plan from before a write does not have what was written.
         name = os.path.basename(folder or "~")
         keys = {key for key, line in lacking.items() if utc_text(line.time or 0).replace(":", "") <= name}
-        if not keys:
+        if not keys and unwritten <= planned:
             break
         read = files.parsed_or_none(os.path.join(folder, "plan.json"), plan.from_json) if folder else made
         entries = [entry for entry in (read.entries if read else ()) if entry.key in keys or entry.group not in planned]
         matched = {entry.key for entry in entries if entry.key in keys and _has_written(entry, lacking[entry.key])}
-        groups = {group for group, _partition in keys} - planned
+        groups = ({group for group, _partition in keys} | unwritten) - planned
         if folder:
             found += (entry for entry in entries if entry.key in matched or entry.group in groups)
+            last = {entry.key for entry in entries if entry.group in groups}
+            kept_in |= dict.fromkeys((group for group, _partition in last), folder)
+            with contextlib.suppress(InvalidFile):
+                objected |= last & _objected(folder) if last else frozenset()
         planned |= {entry.group for entry in entries}
         lacking = {key: line for key, line in lacking.items() if key not in matched}
-    return tuple(found)
+    return _Earlier(tuple(found), frozenset(objected), kept_in)
 
 
 def _has_written(entry: plan.PlanEntry, line: receipt.ReceiptEntry) -> bool:
@@ -178,6 +208,7 @@ def _runs(
     unconfirmed: dict[str, dict[receipt.Key, CommittedOffset]] = {}
     confirmed: set[str] = set()
     undone: set[str] = set()
+    now = files.parsed_or_none(os.path.join(home, "plan.json"), lambda text, _path: text)
     texts: set[str | None] = {None}  # of plans, which many runs have in common
     for run, folder in runs:
         if run.phase not in phases or not (run.failure is None or run.is_unconfirmed or run.has_read_back):
@@ -228,7 +259,7 @@ def _runs(
                 # Of what a run leaves out, such as a group in use, no file has the name.
                 or (run.left_out and not _is_set(entry, lines.get(entry.key)))
             )
-            found[group] = GroupRun(run.ended, entries, left_out)
+            found[group] = GroupRun(run.ended, entries, left_out, None if text == now else folder)
     return DirectoryRuns(found, frozenset(unconfirmed))
 
 

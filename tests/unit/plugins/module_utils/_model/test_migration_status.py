@@ -107,6 +107,7 @@ def look(
     joined=True,
     unconfirmed=(),
     return_runs=NO_RUNS,
+    kept_in=None,
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now.
 
@@ -129,6 +130,7 @@ def look(
         ),
         earlier,
         return_runs,
+        {"billing-new": kept_in} if kept_in else {},
     )
     its = groups_of(files)[0]
     at_destination = {"billing-new": reading("billing-new", NEW, new, used_new, joined)}
@@ -343,6 +345,29 @@ def test_partitions_that_are_left_out_are_counted_and_told(lines, now, left):
     what = "1 of 2 partitions left out" if lines else "nothing is written; 1 of 2 partitions blocked"
     told = f"billing as billing-new: {what}: plan.json, report.json and the report in /here say why. Remove the cause, and "
     assert incomplete_lines([its]) == [f"{told}run streamshift.kafka.migrate_groups again."] * left
+
+
+KEPT_IN = "/here/history/2026-01-31T120000Z-migrate"
+
+
+def test_what_a_wave_has_left_out_is_told_after_the_plan_of_the_next_with_the_folder_that_says_why():
+    other = {"plan": plan_of(entry(group="shop")), "earlier": ONE_BLOCKED.entries, "kept_in": KEPT_IN}
+    its = look(line(), **other)
+    assert (its.state, its.left_out, its.row()["partitions"]) == (GroupState.NOT_STARTED, 1, 3)
+    assert its.next.startswith("do not start the consumers at the destination, because partitions are left out")
+    (told,) = incomplete_lines([its])
+    assert told.startswith(
+        f"billing as billing-new: 1 of 2 partitions left out: plan.json and report.json in {KEPT_IN} say"
+    )
+    # Left out as a whole, it stays in the table, and apply would take another plan.
+    its = look(new=None, **other)
+    assert (its.state, its.left_out) == (GroupState.PLANNED, 1)
+    assert f"which plan.json and report.json in {KEPT_IN} name, and run" in its.next
+    in_use = look(new=None, **(other | {"earlier": PLAN.entries}))
+    assert (in_use.state, in_use.left_out) == (GroupState.PLANNED, 0)
+    assert "apply" not in in_use.next and in_use.next.startswith(
+        "run streamshift.kafka.migrate_groups, which makes a new"
+    )
 
 
 RETURNED = {"returned": [back(55, NOON + 9)], "old": 55}

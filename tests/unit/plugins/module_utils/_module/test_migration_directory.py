@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, plan, run_record, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, plan, report, run_record, status
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt as receipt_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -335,11 +335,49 @@ def test_the_directory_knows_what_its_return_has_left_out_or_failed_to_read_back
     written_in(tmp_path / "return", "billing", time=1900)
     run_in(tmp_path / "return", "return", 2000, "billing", blocked=["billing"], failure=failure)
     its = groups_in(tmp_path)["billing"]
-    assert its.is_returned and its.is_unconfirmed is (failure is not None)
+    assert its.is_returned and its.is_unconfirmed is (failure is not None) and its.kept_in is None
     assert {partition for _group, partition in its.unreturned} == left
+    run_in(tmp_path / "return", "return", 2500, "shop")
+    its = groups_in(tmp_path)["billing"]
+    assert {partition for _group, partition in its.unreturned} == left
+    kept_in = str(tmp_path / "return/history/1970-01-01T003320Z-return")
+    assert its.kept_in == (kept_in if left else None)
     run_in(tmp_path / "return", "return", 3000, "billing")
     its = groups_in(tmp_path)["billing"]
     assert its.is_returned and not its.is_unconfirmed and not its.unreturned
+
+
+@pytest.mark.parametrize("phase", ["plan", "migrate"])
+def test_what_a_wave_has_left_out_stays_known_after_the_plans_of_other_waves(tmp_path, phase):
+    written_in(tmp_path, "billing")
+    run_in(tmp_path, "migrate", 1000, "billing", blocked=["billing", "audit"])
+    known = groups_in(tmp_path)
+    assert {group: its.blocked for group, its in known.items()} == {"billing": {BLOCKED}, "audit": {BLOCKED}}
+    for ended in (2000, 3000):
+        run_in(tmp_path, phase, ended, "shop")
+        kept_in = str(tmp_path / "history/1970-01-01T001640Z-migrate")
+        now = groups_in(tmp_path)
+        assert now.keys() - known.keys() == {"shop"} and now["shop"].kept_in is None
+        assert {group: now[group] for group in known} == {
+            group: its._replace(kept_in=kept_in) for group, its in known.items()
+        }
+    run_in(tmp_path, phase, 4000, "billing", blocked=["billing", "audit"])
+    assert {its.kept_in for group, its in groups_in(tmp_path).items() if group != "shop"} == {None}
+
+
+def test_what_has_failed_verification_in_a_wave_stays_known_after_the_next(tmp_path):
+    written_in(tmp_path, "billing")
+    run_in(tmp_path, "migrate", 1000, "billing")
+    at = ((ORDERS, 40),)
+    finding = report.Finding("billing", at, at, problems=(report.Flaw(report.ProblemKind.SKIPPED, "one record"),))
+    verified = digests.digest((tmp_path / "plan.json").read_text())
+    text = report.to_json(report.Report("D", "S", None, (finding,), verified))
+    for home in (tmp_path, tmp_path / "history/1970-01-01T001640Z-migrate"):
+        (home / "report.json").write_text(text)
+    assert groups_in(tmp_path)["billing"].blocked == {ORDERS}
+    run_in(tmp_path, "plan", 2000, "shop")
+    (tmp_path / "report.json").unlink()
+    assert groups_in(tmp_path)["billing"].blocked == {ORDERS}
 
 
 def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_receipt(tmp_path):
