@@ -76,6 +76,10 @@ _OF_UNCONFIRMED = {
     "committed: run it again, which says what is wrong, or roll it back",
 }
 
+_WHY_LAGS_DIFFER = (
+    "Lags count offsets: they differ where one cluster has transaction markers or records that the other lacks (compacted, "
+    "expired, its own, or still to be copied), or where partitions are left out."
+)
 _CAUSES = "plan.json, report.json and the report"
 _STOP = "stop the consumers at the destination first; then "
 _RESTORE = (
@@ -515,9 +519,8 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
         )
         for group in groups
     ]
-    return table(("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until"), rows) + [
-        "Lags count offsets: they differ where transaction markers or compacted records are, or records are still to be copied."
-    ] * any(map(_has_other_lag, groups))
+    header = ("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until")
+    return table(header, rows) + [_WHY_LAGS_DIFFER] * any(map(_has_other_lag, groups))
 
 
 def _has_other_lag(group: GroupStatus) -> bool:

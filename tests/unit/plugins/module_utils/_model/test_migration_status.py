@@ -240,7 +240,10 @@ def test_a_group_knows_its_lags_and_until_when_it_can_go_back():
     assert "3_(7_expired)" in status_table([expired])[1]
     assert (row["committed_at"], row["rollback_until"]) == ("2025-11-25T12:00:00Z", "2025-11-25T12:00:05Z")
     assert row["return_until"] == "2025-11-25T12:00:07Z"
-    assert status_table([look(line())])[-1].startswith("Lags count offsets")
+    told = status_table([look(line())])[-1]
+    assert told.startswith("Lags count offsets")
+    for reason in ("transaction markers", "compacted", "expired", "its own", "still to be copied", "left out"):
+        assert reason in told
     for without_lag in ({"old": 55}, {"used_new": True}):
         assert len(status_table([look(line(), **without_lag)])) == 2
     # Brokers keep the offsets of a group with members; nothing is left to take back of one that was returned.
