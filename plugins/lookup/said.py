@@ -23,7 +23,7 @@ options:
         if there are any.
       - V(took) returns how long each step has taken.
       - V(next) returns what to do next.
-      - V(command_back) returns which command rolls back, as a part of a sentence.
+      - V(way_back) returns how to roll back what is committed, and how much of it cannot be rolled back.
       - V(failed) returns whether a step has failed.
     type: list
     elements: str

@@ -82,13 +82,16 @@ class LastWords:
             return self._after_rollback()
         return [f"Next: {self._next()}"]
 
-    def command_back(self) -> list[str]:
-        """Which command rolls back."""
+    def way_back(self) -> list[str]:
+        """How to roll back what is committed, and of how much of it no run can. Nothing, where nothing is."""
+        return [*filter(None, [self._way_back("run").lstrip()])]
+
+    def _command_back(self) -> str:
         if not self.variables["_common_returns"]:
-            return [f"the same command with {self._given(phase='rollback')}"]
+            return f"the same command with {self._given(phase='rollback')}"
         given = {name: self.variables[f"_common_{name}"] for name in ("source", "destination", "directory")}
         names = f"{self._role}_groups as they are called on {given['source']}"
-        return [f"the playbook streamshift.kafka.rollback with {self._given(**given)} and {names}"]
+        return f"the playbook streamshift.kafka.rollback with {self._given(**given)} and {names}"
 
     def _after_rollback(self) -> list[str]:
         """What there is to say where nothing was rolled back, and what is next for the groups that have gone back."""
@@ -165,7 +168,7 @@ class LastWords:
         committed = self.run.committed
         unwritten = committed.get("unwritten", 0)
         of_receipt = committed.get("receipt") and not (unwritten and unwritten == committed["stands"])
-        back = f" To roll back, {verb} {self.command_back()[0]}." if of_receipt else ""
+        back = f" To roll back, {verb} {self._command_back()}." if of_receipt else ""
         if not unwritten:
             return back
         those = f"{counted(unwritten, 'offset')} {'was' if unwritten == 1 else 'were'} there already"

@@ -359,9 +359,15 @@ def test_what_reads_back_otherwise_says_how_to_go_on(destination, orders, contro
     plan["entries"][0]["evidence"]["before"]["fingerprint"] = "0" * 32
     file.write_text(json.dumps(plan))
     # What is verified by anchors needs no Java.
-    output = failed(controller.migrate_groups(phase="apply", groups=[orders], spark={"java_home": "/nowhere"}))
-    assert "Keep consumers stopped, and roll back with the receipt." in output
-    assert "run again, verifies it again" in output
+    its = {"phase": "apply", "groups": [orders], "spark": {"java_home": "/nowhere"}}
+    receipt = (home / "receipt.json").rename(home / "elsewhere.json")
+    output = failed(controller.migrate_groups(**its))
+    assert "cannot roll them back. The same playbook, run again, verifies it again." in output
+    assert "group_migration_phase=rollback" not in output
+    receipt.rename(home / "receipt.json")
+    output = failed(controller.migrate_groups(**its))
+    assert "Keep consumers stopped, and roll back what the receipt has." in output
+    assert "To roll back, run the same command with -e group_migration_phase=rollback. The same playbook, run" in output
     done(controller.rollback(groups=[orders]))
     assert committed(destination, orders) == {}
 

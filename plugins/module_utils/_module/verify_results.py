@@ -65,11 +65,11 @@ def _remedy(problems: list[Problem], scope: str | None) -> str:
     )
     remedies = {
         None: "Keep consumers stopped, and correct what is committed",
-        "committed": "Keep consumers stopped, and roll back with the receipt",
+        "committed": "Keep consumers stopped, and roll back what the receipt has",
         "to_commit": "None of these offsets is committed. Plan again and verify that plan",
         "plan": (
             "Do not commit this plan, but make it again and verify that; "
-            "where it is committed, keep consumers stopped, and roll back with the receipt"
+            "where it is committed, keep consumers stopped, and roll back what the receipt has"
         ),
     }
     if any(problem.kind is ProblemKind.COPY_DIFFERS for problem in problems):

@@ -162,7 +162,7 @@ class SourceWatch:
                 if self._is_copy
                 else "migrate again, which takes the group to where it has stopped"
             )
-            + ", or roll back with the receipt",
+            + ", or roll back what the receipt has",
         )
 
     def _without_used(self, writes: Writes, uses: t.Mapping[str, Use]) -> tuple[Writes, list[str]]:

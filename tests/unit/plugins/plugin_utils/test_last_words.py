@@ -70,7 +70,7 @@ def words(
 
 
 def test_a_value_with_a_blank_is_given_whole():
-    back = words(returns=True, directory="/m/it's mine").command_back()[0]
+    (back,) = words(returns=True, directory="/m/it's mine", commit=COMMITTED).way_back()
     (given,) = [word for word in shlex.split(back) if "directory" in word]
     assert json.loads(given) == {"group_migration_directory": "/m/it's mine"}
 
@@ -194,6 +194,21 @@ def test_a_value_with_a_blank_is_given_whole():
 )
 def test_the_next_step_is_that_of_the_phase_and_of_what_was_done(said, expected):
     assert said.next() == [f"Next: {expected}"]
+
+
+@pytest.mark.parametrize(
+    ("commit", "said"),
+    [
+        ({}, ["To roll back, run the same command with -e group_migration_phase=rollback."]),
+        (
+            {"stands": 3, "unwritten": 3},
+            ["3 offsets were there already, and this directory has not written them: it cannot roll them back."],
+        ),
+        ({"receipt": None}, []),
+    ],
+)
+def test_a_read_back_that_fails_offers_only_a_rollback_that_can_be_done(commit, said):
+    assert words(commit=COMMITTED | commit, read_back=FAILED).way_back() == said
 
 
 GO_ON = (
