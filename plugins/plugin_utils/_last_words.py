@@ -119,9 +119,17 @@ class LastWords:
         if self.run.failed:  # of a play that ignores errors
             again = "remove the cause of the failure, and run the same command again"
             return f"{again}. Until it succeeds, do not start consumers{self.run.at_destination}."
+        if "promotion" in self.run.results:
+            return self._next_of_promotion()
         # One that finds nothing to do asks for no other run. A plan alone is nothing to do where a commit takes it.
-        doing = ("topics", "plan" if self.run.phase in ("plan", "sync") else "commit", "remove")
-        if self.run.dry_run and any(self._result(step).get("changed") for step in doing):
+        doing = ("topics", "copy", "plan" if self.run.phase in ("plan", "sync") else "commit", "remove")
+        copies = "copy" in self.run.results
+        if copies and self.run.phase == "plan":
+            before = f"stop the producers and the consumers{self.run.at_source}"
+            return f"look at what is to be copied. Then {before}, and run the same command without {self._given(phase='plan')}."
+        # What is copied and not yet to be committed, a dry run does not look at.
+        is_unset = copies and not self._result("commit")
+        if self.run.dry_run and (is_unset or any(self._result(step).get("changed") for step in doing)):
             return "look at the offsets, and run the same command without --check."
         if self.run.phase == "plan":
             return self._next_of_plan()
@@ -131,6 +139,20 @@ class LastWords:
             again = f"run the same command with {self._given(phase='cut_over')}"
             return f"{waits}stop the consumers{self.run.at_source}, and {again}."
         return self._next_of_commit()
+
+    def _next_of_promotion(self) -> str:
+        promoted = self._result("promotion")
+        if promoted.get("changes") and self.run.dry_run:
+            return "look at the changes, and run the same command without --check."
+        if promoted.get("changes") and self.run.phase == "plan":
+            return (
+                f"look at the changes. To make exactly these, run the same command with {self._given(phase='apply')}."
+            )
+        moves = "if groups are to move, let the replication tool fill the topics, and migrate the groups"
+        step = "move the producers" if self.variables[f"{self._role}_acls"] == "cutover" else moves
+        # Without a change, there may be no receipt.
+        back = f" To roll back, run {self._command_back()}." if promoted.get("changes") else ""
+        return f"{step}.{back}"
 
     def _next_of_plan(self) -> str:
         if self.refused:

@@ -56,6 +56,7 @@ def test_a_plan_is_made_while_everything_runs_and_writes_to_no_cluster(source, d
         assert f"groups still have members: {orders} (Stable)" in failed(controller.migrate_backlog(groups=[orders]))
         planned = done(controller.migrate_backlog(phase="plan", groups=[orders]))
     assert "nothing to copy" in planned.output
+    assert "run the same command without -e backlog_migration_phase=plan." in planned.output
     assert list(kept_files(controller)) == ["snapshot.json"]
     assert orders not in list_groups(destination)
 
@@ -102,6 +103,9 @@ def test_it_ends_without_its_source(source, destination, orders, controller):
     copied = done(controller.migrate_backlog(groups=[orders], verify="none"))
     numbers = rf'"{orders}(?: +[0-9.]+){{5}}'
     assert re.findall(numbers, dry.output) == re.findall(numbers, copied.output) != []
+    assert "Next: look at the offsets, and run the same command without --check." in dry.output
+    back = "To roll back, stop them, and run the same command with -e backlog_migration_phase=rollback."
+    assert f"Next: start the consumers at the destination. {back}" in copied.output
     assert done(controller.migrate_backlog(groups=[orders], verify="none")).changed == 0
     assert f"Settings are suspended of {orders}." in copied.output
     during = topic_settings(destination, orders)

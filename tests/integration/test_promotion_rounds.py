@@ -47,13 +47,14 @@ def test_a_plan_says_that_it_has_changed_nothing(source, controller, promotion, 
     create_topic(source, topic)
     planned = done(controller.promote_topics(phase="plan", topics=[topic])).output
     assert f"{topic}: created with 1 partition" in planned
-    assert "Nothing of this has been made yet: topic_promotion_phase=apply makes it." in planned
+    assert "To make exactly these, run the same command with -e topic_promotion_phase=apply." in planned
     assert promotion.partitions(topic) == {}
     other = done(controller.promote_topics("--check", phase="apply", topics=[topic], acls="mirror")).output
     assert "not by this run: topic_promotion_acls. To use another" in other and "topics does not limit this" in other
     applied = done(controller.promote_topics(phase="apply")).output
     assert (
         "not by this run" not in applied
-        and "has been made yet" not in applied
+        and "To make exactly these" not in applied
+        and "To roll back, run the same command with -e topic_promotion_phase=rollback." in applied
         and promotion.partitions(topic) == {topic: 1}
     )

@@ -28,6 +28,9 @@ APPLY = (
     "-e group_migration_plan_digest=4b82. If groups have moved since, run it without -e group_migration_phase=plan, "
     "which makes a new plan and commits that."
 )
+CHANGES = "look at the changes"
+APART = "run the same command with -e group_migration_phase="
+MOVING = "if groups are to move, let the replication tool fill the topics, and migrate the groups"
 FAILED = {"failed": True, "msg": "no broker answers"}
 REMEDY = "remove the cause of the failure, and run the same command again."
 AGAIN = f"{REMEDY} Until it succeeds, do not start consumers at the destination."
@@ -48,6 +51,7 @@ def words(
     moves=True,
     fails_on_blocked=True,
     renames=False,
+    acls="none",
     **more,
 ):
     """Those of a run of group_migration. more: results by the step."""
@@ -62,6 +66,7 @@ def words(
         "_common_commit_options": {"on_blocked": "fail" if fails_on_blocked else "skip_group"}
         | ({"removed": "removed.json"} if renames else {}),
         "_common_after_rollback": [],
+        "group_migration_acls": acls,
         "group_migration_verify": "anchors" if verifies else "none",
     }
     results = {step.replace("_", " "): result for step, result in more.items()}
@@ -185,6 +190,27 @@ def test_a_value_with_a_blank_is_given_whole():
         (words("plan", plan=FAILED), AGAIN),
         (words(commit=FAILED, destination="onprem"), f"{REMEDY} Until it succeeds, do not start consumers."),
         (words("cut_over", commit={**COMMITTED, "may_start": ["billing", "web"]}, readiness=MOVED), f"{OTHERS} {BACK}"),
+        # Of a promotion.
+        (words("plan", promotion={"changes": 1}), f"{CHANGES}. To make exactly these, {APART}apply."),
+        (
+            words("plan", promotion={"changes": 1}, dry_run=True),
+            f"{CHANGES}, and run the same command without --check.",
+        ),
+        (words("promote", promotion={"changes": 1}), f"{MOVING}. To roll back, {APART}rollback."),
+        (words("promote", promotion={"changes": 0}, dry_run=True), f"{MOVING}."),
+        (words("promote", promotion={"changes": 0}, acls="cutover"), "move the producers."),
+        (words("promote", promotion=FAILED), AGAIN),
+        # Of a migration with its backlog.
+        (words(copy={"changed": True}, commit=COMMITTED), f"start the consumers at the destination. {BACK}"),
+        (words(copy={"changed": True}, commit=SKIPPED, dry_run=True), CHECKED),
+        (words(copy={"changed": False}, commit=SKIPPED, dry_run=True), CHECKED),
+        (
+            words("plan", copy={"changed": False}, commit=SKIPPED, dry_run=True),
+            (
+                "look at what is to be copied. Then stop the producers and the consumers at the source, and run the same "
+                "command without -e group_migration_phase=plan."
+            ),
+        ),
         (words("sync", commit=COMMITTED, source_lost=True), f"start the consumers at the destination. {BACK}"),
         (
             words("sync", commit={**COMMITTED, "left_out": ["shop: in use"], "may_not_start": 1}, source_lost=True),
