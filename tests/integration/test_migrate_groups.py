@@ -216,6 +216,23 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
     assert "Rolled back: 4 of 4 group-partitions of 2 groups." in ticket and "lag at the source" not in ticket
 
 
+def test_the_status_tells_what_a_wave_has_left_out_after_the_plan_of_another(source, orders, controller):
+    mixed, whole, other = (f"{orders}-{name}" for name in ("mixed", "whole", "other"))
+    commit(source, mixed, {(orders, 0): 99, (orders, 1): 20})
+    commit(source, whole, {(orders, 0): 99, (orders, 1): 20})
+    commit(source, other, {(orders, 1): 20})
+    done(controller.migrate_groups(groups=[mixed], on_blocked="skip_partition"))
+    done(controller.migrate_groups(groups=[whole, orders], on_blocked="skip_group"))
+    done(controller.migrate_groups(groups=[other], phase="plan"))
+    told = " ".join(done(controller.migration_status()).output.split())
+    kept_in = r"plan\.json and report\.json in \S+/history/\S+-migrate say why\. Remove the cause"
+    assert re.search(rf"{mixed}: 1 of 2 partitions left out: {kept_in}", told), told
+    assert re.search(rf"{whole}: nothing is written; 1 of 2 partitions blocked: {kept_in}", told), told
+    assert f"1 not_started ({mixed}): do not start the consumers at the destination, because partitions are" in told
+    assert f"1 not_started ({orders}): start the consumers at the destination" in told
+    assert f"1 planned ({whole}): remove what blocks partitions" in told and f"1 planned ({other}): look at" in told
+
+
 @pytest.fixture
 def mia(monkeypatch, tmp_path_factory):
     """She runs what the test runs."""
