@@ -38,16 +38,15 @@ def check_policy(connection: Connection, topic: str, why: str) -> None:
         )
 
 
-def all_records(connection: Connection, topic: str, committed: bool) -> list[StoredRecord]:
+def all_records(connection: Connection, topic: str, committed: bool, remedy: str = "run again") -> list[StoredRecord]:
     """Every record of a topic to its end, in order of partitions and offsets.
 
-    committed: as a read_committed consumer sees it; else with what was aborted, and up to the high watermark.
+    committed: as a read_committed consumer sees it; else with what was aborted, and up to the high watermark. remedy: of the
+    NotFound that a missing topic raises.
     """
     count = topics.partition_counts(connection, [topic]).get(topic)
     if count is None:
-        raise NotFound(
-            "the topic does not exist", cluster=str(connection), topic=topic, remedy="name the topic that Connect uses"
-        )
+        raise NotFound("the topic does not exist", cluster=str(connection), topic=topic, remedy=remedy)
     bounds = positions.partition_bounds(connection, every_partition({topic: count}))
     ranges = [
         Range(partition, log.log_start, log.end if committed else log.high_watermark)
@@ -56,9 +55,9 @@ def all_records(connection: Connection, topic: str, committed: bool) -> list[Sto
     return read_records(connection, ranges, committed)
 
 
-def last_records(connection: Connection, topic: str, committed: bool) -> list[StoredRecord]:
+def last_records(connection: Connection, topic: str, committed: bool, remedy: str = "run again") -> list[StoredRecord]:
     """Of all_records() the last of every key in every partition."""
-    last = {(record.partition, record.key): record for record in all_records(connection, topic, committed)}
+    last = {(record.partition, record.key): record for record in all_records(connection, topic, committed, remedy)}
     return sorted(last.values(), key=lambda record: record[:2])
 
 

@@ -129,7 +129,7 @@ def stored_by(connection: Connection, topic: str, connector: str) -> tuple[Offse
             cluster=str(connection),
             topic=topic,
             why=f"it holds those of {names_text(sorted(others)) or 'no connector'}",
-            remedy="correct the connector's name or the topic",
+            remedy=f"correct {option_name('replicator')}.connector or {option_name('replicator')}.offsets_topic",
         )
     return offsets, unknown
 
@@ -139,7 +139,9 @@ def _read(connection: Connection, topic: str, connector: str, committed: bool) -
     stored_at: dict[TopicPartition, list[tuple[StoredRecord, int]]] = collections.defaultdict(list)
     others: set[str] = set()
     unknown = 0
-    for record in last_records(connection, topic, committed=committed):
+    named_by = f"{option_name('replicator')}.offsets_topic"
+    remedy = f"set {named_by} to the topic in which the Connect workers of Replicator store offsets, on the cluster that has it"
+    for record in last_records(connection, topic, committed=committed, remedy=remedy):
         if record.value is None:
             continue
         key = _key(connection, record, connector)

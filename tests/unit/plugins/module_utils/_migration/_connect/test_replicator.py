@@ -6,6 +6,7 @@ from unittest import mock
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import compacted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import replicator, stores
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
@@ -32,7 +33,7 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., tuple[replicator.
 
     def read(records: t.Sequence[StoredRecord], connector: str = "replicator") -> tuple[replicator.Offsets, int]:
         last = {(record.partition, record.key): record for record in records}
-        monkeypatch.setattr(replicator, "last_records", lambda *_asked, committed: list(last.values()))
+        monkeypatch.setattr(replicator, "last_records", lambda *_asked, committed, remedy: list(last.values()))
         return replicator.stored_by(CLUSTER, "connect-offsets", connector)
 
     return read
@@ -90,13 +91,22 @@ def test_a_connector_that_is_not_there_is_told_from_those_that_are(stored):
         )
 
 
+def test_a_topic_that_does_not_exist_is_told_with_the_option_that_names_it(monkeypatch):
+    monkeypatch.setattr(compacted.topics, "partition_counts", lambda *_asked: {})
+    told = (
+        "topic connect-offsets: the topic does not exist. Set replicator.offsets_topic to the topic in which .* store"
+    )
+    with pytest.raises(NotFound, match=told):
+        replicator.stored_by(CLUSTER, "connect-offsets", "replicator")
+
+
 def test_a_position_that_an_open_transaction_hides_is_refused_and_those_of_others_are_not(monkeypatch):
     """A consumer that reads what is committed would see an older position, and the records since then would be recopied."""
     record = next(stored_record(each) for each in recorded() if each.row["note"] == "plain")
     other = next(stored_record(each) for each in recorded() if each.row["role"] == "other-connector")
     later = record._replace(offset=record.offset + 9, value=b'{"offset":99999}')
     seen = {True: [record], False: [record, other]}
-    monkeypatch.setattr(replicator, "last_records", lambda *_asked, committed: seen[committed])
+    monkeypatch.setattr(replicator, "last_records", lambda *_asked, committed, remedy: seen[committed])
     assert len(replicator.stored_by(CLUSTER, "connect-offsets", "replicator")[0]) == 1
     seen[False] = [later]
     # To wait never cures what an aborted transaction has left.
