@@ -90,14 +90,15 @@ def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[Pla
 def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[Note]:
     """A note of the group-partitions that on_rewind lets go back at the destination, with what each consumes again there.
 
-    written: what a commit writes. Of an offset that was asked for, the plan has counted what it repeats, but of a backup's.
+    written: what a commit writes. Of a reset, the plan has counted what it repeats of what the group had committed. Of any
+    other offset, such as one that on_uncommitted or on_conflict asks for, it knows only what was consumed at the source.
     """
     clauses = []
     for entry in written:
         target, commit, earlier = entry.target, ground.committed(entry.key), ground.receipt.by_key.get(entry.key)
         is_migrated = earlier is not None and earlier.explains(commit)
-        is_asked_for = entry.verdict is Verdict.REQUESTED and entry.reason is None
-        if target is None or (is_asked_for and not is_migrated):
+        is_counted = ground.one_cluster and entry.is_reset and any(at.offset is not None for at in entry.source)
+        if target is None or (is_counted and not is_migrated):
             continue
         if commit is not None and commit.offset > target.offset:
             clauses.append(f"{group_partition(*entry.key)} (up to {counted(commit.offset - target.offset, 'record')})")
@@ -176,12 +177,14 @@ def decide_entry(entry: PlanEntry, ground: Ground) -> CommittedOffset | LeftAlon
             kind=FailureKind.DESTINATION_CHANGED,
         )
     has_consumed = is_restored and ours is not None and ours.accounts_for(reading)
+    ahead = 0 if commit is None else commit.offset - target.offset
     why = _SWAPPED if ground.goes_back else _CONSUMED if has_consumed else None
+    if is_restored and ahead < 0:  # elsewhere, another group may have consumed what is between
+        why = f"the group then skips {counted(-ahead, 'offset')}"
     if ours is not None and (ours.pending is Pending.ROLLBACK or ours.is_replaced(commit, undoes_last=False)):
         why = _KILLED
     policies = ground.options.on_rewind, ground.options.on_advance
     kept = kept_by_policy(entry.key, commit, target, *policies, ground.cluster, why=why)
-    ahead = 0 if commit is None else commit.offset - target.offset
     if kept is not None:
         return LeftAlone(f"{kept}: {_CONSUMED if has_consumed else _skips(ahead)}" if ahead > 0 else kept)
     if earlier is not None and (commit is None or ahead < 0) and not ground.one_cluster:

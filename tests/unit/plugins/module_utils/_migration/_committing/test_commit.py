@@ -743,6 +743,37 @@ def test_a_reset_is_not_done_twice_where_a_consumer_that_nobody_sees_has_gone_on
     assert note.kind is NoteKind.MOVED_BACK and "billing orders-0 (up to 30 records)" in note.text
 
 
+@pytest.mark.parametrize(
+    ("source_id", "source", "is_noted"),
+    [
+        ("cloud-id", {"billing": 90}, False),  # a reset, whose plan has counted what it repeats
+        ("cloud-id", {"billing": None}, True),  # a backup has no offset, and on_uncommitted asks for one
+        ("cloud-id", {"old-1": 40, "old-2": 30}, True),  # a merge at the highest offset
+        ("onprem-id", {"billing": None}, True),  # a migration by on_uncommitted
+        ("onprem-id", {"old-1": 40, "old-2": 30}, True),
+    ],
+)
+def test_a_requested_offset_that_takes_a_group_back_is_noted_where_no_plan_has_counted_it(
+    cluster, source_id, source, is_noted
+):
+    positions = tuple(SourcePosition(group, P0, offset) for group, offset in source.items())
+    asked = entry("billing", P0, 40, CommittedOffset(90), verdict=Verdict.REQUESTED, repeats=0)
+    plan = only(dataclasses.replace(asked, source=positions), source_id=source_id)
+    notes = [note.text for note in cluster.commit(plan, dry=True).notes if note.kind is NoteKind.MOVED_BACK]
+    assert [("billing orders-0 (up to 50 records)" in text) for text in notes] == [True] * is_noted
+
+
+def test_the_refusal_to_restore_a_later_offset_says_what_this_skips(cluster):
+    cluster.groups["shipping"] = {P0: CommittedOffset(5)}
+    given = entry("shipping", P0, 40, CommittedOffset(5))
+    told = "offset 5 would move forward to 40: the group then skips 35 offsets. Set on_advance to advance to allow it"
+    with pytest.raises(Refused, match=told):
+        cluster.commit(only(given, source_id="cloud-id"), dry=True, on_advance="fail")
+    # A migration moves it to what it has consumed at the source.
+    with pytest.raises(Refused, match="offset 5 would move forward to 40. Set"):
+        cluster.commit(only(given), dry=True, on_advance="fail")
+
+
 def test_a_group_that_another_run_has_made_of_others_is_not_set_over_what_these_have_not_consumed(cluster):
     """Two groups of the source get one name in two runs, or two topics do."""
 
