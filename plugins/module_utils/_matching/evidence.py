@@ -215,6 +215,7 @@ class Decision:
     absent: unconsumed records that are known not to be there although later ones are.
     way: which way decided; None for what was decided without the rule.
     doubt: why fewer records did not prove more, if fewer were read first.
+    skipped: how many unconsumed offsets are before the offset, because an option has asked for it.
     """
 
     verdict: Verdict
@@ -233,6 +234,7 @@ class Decision:
     absent: Absent | None = None
     way: Way | None = None
     doubt: str = ""
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.EXACT) != (self.certificate is not None):

@@ -58,8 +58,9 @@ def reset_decision(rule: ResetRule, committed: int | None, log: ResetLog, on_out
         clauses.append(
             f"an open transaction begins at offset {log.stable}, and its records before {offset} are skipped"
         )
-    repeats = None if committed is None else _between(offset, committed, log)
-    return Decision(Verdict.REQUESTED, offset, repeats=repeats, detail="; ".join(clauses))
+    start = offset if committed is None else committed
+    repeats, skipped = _between(offset, start, log), _between(start, offset, log)
+    return Decision(Verdict.REQUESTED, offset, repeats=repeats, detail="; ".join(clauses), skipped=skipped)
 
 
 def _wanted(rule: ResetRule, committed: int | None, log: ResetLog) -> tuple[int, str | None]:

@@ -68,8 +68,13 @@ class Draft(t.NamedTuple):
         metadata = "" if offset is None else self.metadata
         return PlanEntry(self.group, self.partition, offset, verdict, self.positions, metadata=metadata, **more)
 
-    def uncommitted(self, on_uncommitted: OnUncommitted, log_start: int, end: int, why: str) -> PlanEntry:
-        """The entry for a draft without a commit: left alone, or the destination's start or end, as the option says."""
+    def uncommitted(
+        self, on_uncommitted: OnUncommitted, log_start: int, end: int, why: str, repeats: int | None = None
+    ) -> PlanEntry:
+        """The entry for a draft without a commit: left alone, or the destination's start or end, as the option says.
+
+        repeats: 0 where the source has none; None where it may have one that is not known, such as without a checkpoint.
+        """
         match on_uncommitted:
             case OnUncommitted.IGNORE:
                 # Where there are many such entries, they share their text.
@@ -81,7 +86,7 @@ class Draft(t.NamedTuple):
             case _:
                 t.assert_never(on_uncommitted)
         detail = f"{why}: the destination's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
-        return self.entry(Verdict.REQUESTED, offset, detail=detail)
+        return self.entry(Verdict.REQUESTED, offset, repeats=repeats, detail=detail)
 
 
 def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict = OnConflict.FAIL) -> list[Draft]:
@@ -311,5 +316,6 @@ def entry_of(
         lost=decision.lost,
         lost_bound=decision.lost_bound,
         absent=decision.absent,
+        skipped=decision.skipped,
         evidence=Evidence(decision.before, decision.after, matched_by, certificate, decision.way, decision.doubt),
     )

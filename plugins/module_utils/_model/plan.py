@@ -90,7 +90,7 @@ class Verification(t.NamedTuple):
 
 @row_order(
     "group", "partition", "offset", "metadata", "leader_epoch", "verdict", "reason", "repeats", "detail", "lossless", "to_come",
-    "source", "evidence", "expected", "verified", "predicted", "lost", "lost_bound", "absent", "chosen",
+    "source", "evidence", "expected", "verified", "predicted", "lost", "lost_bound", "absent", "chosen", "skipped",
 )  # fmt: skip
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanEntry:
@@ -102,7 +102,8 @@ class PlanEntry:
     verified since it was decided, without a problem; None where it was not. lost: how many records that the group has not
     consumed are on neither cluster any more, None where that is not known. predicted: the destination did not have the
     partition yet, and the entry is what a promotion of its topic leads to. absent: None where no record is known to be.
-    chosen: why an option has chosen the offset, where `reason` is that of a merge of groups or of a return.
+    chosen: why an option has chosen the offset, where `reason` is that of a merge of groups or of a return. skipped: how many
+    unconsumed offsets are before an offset that an option has asked for, None where that is not known.
     """
 
     group: Name
@@ -125,6 +126,7 @@ class PlanEntry:
     lost_bound: t.Annotated[Bound, RARE] = Bound.EXACTLY
     absent: t.Annotated[Absent | None, RARE] = None
     chosen: t.Annotated[Reason | None, RARE] = None
+    skipped: t.Annotated[int | None, RARE] = 0
 
     @property
     def is_own(self) -> bool:

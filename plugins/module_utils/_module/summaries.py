@@ -12,7 +12,7 @@ from .._model.group_lag import GroupLag, lag_sum
 from .._model.group_state import CommittedOffset
 from .._model.grouping import values_by_key
 from .._model.left_out import entry_lines
-from .._model.plan import Plan, PlanEntry
+from .._model.plan import Plan, PlanEntry, SourcePosition
 from .._model.readiness import absent_records
 from .._model.record_sum import Bound, RecordSum
 from .._model.records import TopicPartition
@@ -146,10 +146,19 @@ def _table(
 
 
 def _lags(old: str, entries: t.Iterable[PlanEntry], logs: t.Mapping[TopicPartition, LogRange]) -> tuple[str, str]:
-    """The lags of an old group and of the new one on the partitions that the one gets from the other."""
-    was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
+    """The lags of an old group and of the new one on the partitions that the one gets from the other.
+
+    A group that gets its own offsets back lags by what it has committed now, and not by what the backup has.
+    """
+    was = ((entry, _committed(entry, at)) for entry in entries for at in entry.source if at.group == old)
     lags = _lag(was, logs), _lag(((entry, entry.offset) for entry in entries), logs)
-    return unbroken(str(lags[0])), unbroken(str(lags[1]))
+    return unbroken(str(lags[0] or "-")), unbroken(str(lags[1] or "-"))
+
+
+def _committed(entry: PlanEntry, at: SourcePosition) -> int | None:
+    if not entry.is_own:
+        return at.offset
+    return None if entry.expected is None else entry.expected.offset
 
 
 def _plan_total(plan: Plan, left_out: int) -> str:
@@ -163,9 +172,7 @@ def _plan_total(plan: Plan, left_out: int) -> str:
     if _sets_any(plan.entries):
         more = "; " + most_repeats(plan.entries)._replace(bound=Bound.AT_MOST).clause("record", "repeated")
     more += lost_records(plan, plan.by_key)
-    skipped = _skipped(plan)
-    if skipped:
-        more += f", {counted(skipped, 'offset')} skipped"
+    more += _skipped(plan.entries)
     absent = absent_records(plan.entries)
     if absent:
         more += "; " + absent.clause("unconsumed record", "absent at the destination")
@@ -185,7 +192,7 @@ def costs(
 ) -> str:
     """What a plan's offsets cost the groups, as the rest of a sentence; empty for nothing. keys: as for lost_records().
 
-    standing: the entries whose group has the planned offset, and has not gone on since: what they repeat and lack counts.
+    standing: the entries whose group has the planned offset, and has not gone on since: what they repeat, lack and skip counts.
     findings: of the verification, if there was one.
     """
     own = {entry.key for entry in standing}
@@ -196,7 +203,13 @@ def costs(
     told = [repeats._replace(bound=Bound.AT_MOST).clause("record", "repeated")] if repeats else []
     absent = absent_records(standing, counted_ones)
     told += [absent.clause("unconsumed record", "absent at the destination")] if absent else []
-    return "".join(f", {clause}" for clause in told) + lost_records(plan, keys)
+    return "".join(f", {clause}" for clause in told) + lost_records(plan, keys) + _skipped(standing)
+
+
+def _skipped(entries: t.Iterable[PlanEntry]) -> str:
+    """How many offsets groups skip because an option asks for it, as the rest of a sentence; empty for none."""
+    skipped = RecordSum.of((entry.skipped, Bound.EXACTLY) for entry in entries if entry.offset is not None)
+    return f", {skipped.clause('offset', 'skipped')}" if skipped else ""
 
 
 def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
@@ -212,17 +225,6 @@ def lost_by(entries: t.Iterable[PlanEntry]) -> RecordSum:
     """How many records that groups have not consumed no cluster has any more, each once; blocked entries do not count."""
     return RecordSum.of_shared(
         (entry.source_partitions, entry.lost, entry.lost_bound) for entry in entries if entry.offset is not None
-    )
-
-
-def _skipped(plan: Plan) -> int:
-    """How many offsets groups skip because an option asks for it, inside one cluster, where offsets can be compared."""
-    if not plan.is_within_one_cluster:
-        return 0
-    return sum(
-        max([0, *(entry.offset - at.offset for at in entry.source if at.offset is not None)])
-        for entry in plan.entries
-        if entry.verdict is Verdict.REQUESTED and entry.offset is not None
     )
 
 
@@ -245,10 +247,12 @@ def _is_fine(entries: t.Iterable[PlanEntry]) -> bool:
     return all(entry.verdict is Verdict.EXACT and not entry.absent for entry in entries)
 
 
-def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], logs: t.Mapping[TopicPartition, LogRange]) -> GroupLag:
-    """How many offsets are still to be consumed; none where nothing is committed."""
+def _lag(
+    offsets: t.Iterable[tuple[PlanEntry, int | None]], logs: t.Mapping[TopicPartition, LogRange]
+) -> GroupLag | None:
+    """How many offsets are still to be consumed; None where nothing is committed."""
     known = ((entry, offset) for entry, offset in offsets if offset is not None and entry.partition in logs)
-    return lag_sum(GroupLag.of(offset, logs[entry.partition]) for entry, offset in known) or GroupLag(0)
+    return lag_sum(GroupLag.of(offset, logs[entry.partition]) for entry, offset in known)
 
 
 def most_repeats(entries: t.Iterable[PlanEntry]) -> RecordSum:
@@ -258,10 +262,5 @@ def most_repeats(entries: t.Iterable[PlanEntry]) -> RecordSum:
 
 def repeated_records(offsets: t.Iterable[tuple[Verdict | None, int | None]]) -> RecordSum:
     """The same of offsets, each with its verdict and how many records it repeats, None where that is not counted."""
-    counting = {Verdict.EXACT: None, Verdict.SAFE: None, Verdict.REQUESTED: 0}
-    repeats = [
-        counting[verdict] if number is None else number
-        for verdict, number in offsets
-        if verdict and verdict in counting
-    ]
-    return RecordSum.of((number, Bound.EXACTLY) for number in repeats)
+    setting = Verdict.EXACT, Verdict.SAFE, Verdict.REQUESTED
+    return RecordSum.of((number, Bound.EXACTLY) for verdict, number in offsets if verdict in setting)

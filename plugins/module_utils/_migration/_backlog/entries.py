@@ -234,7 +234,7 @@ def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommit
     place = backlog_range.place(max(offset, backlog_range.start))
     if draft.committed is None:
         detail = f"no commit at the source: the backlog's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
-        return draft.entry(Verdict.REQUESTED, place, detail=detail)
+        return draft.entry(Verdict.REQUESTED, place, repeats=0, detail=detail)
     lost, said, done = max(0, backlog_range.start - offset), [], backlog_range.done
     if lost:
         said.append(f"{lost:,} offsets from {offset} on had left the source's log before the copy")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._matching.evidence import LogFacts
 from ..._model.grouping import nested, values_by_key
 from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnConflict, OnUncommitted
@@ -77,11 +78,11 @@ def merged_entry(
     draft: Draft,
     on_conflict: OnConflict,
     on_uncommitted: OnUncommitted,
-    log_start: int,
+    log: LogFacts,
 ) -> PlanEntry:
     """The entry of a draft of several groups, decided for the commit that counts, as all of these groups see it.
 
-    highest: the entry of the highest of their commits. log_start: where the destination's log starts. A group without an
+    highest: the entry of the highest of their commits. log: of the destination. A group without an
     offset has consumed nothing by on_uncommitted: start, and everything by end; otherwise nobody knows, and lowest blocks the
     entry.
     """
@@ -99,13 +100,15 @@ def merged_entry(
         return entry
     unconsumed = 0  # offsets before this one, of the group that has consumed least
     if on_conflict == OnConflict.HIGHEST:
-        from_start = entry.offset - log_start if lacking and on_uncommitted == OnUncommitted.START else 0
+        from_start = entry.offset - log.log_start if lacking and on_uncommitted == OnUncommitted.START else 0
         unconsumed = max(apart, from_start)
-        merged = _requested(entry)
+        merged = dataclasses.replace(_requested(entry), skipped=unconsumed)
+        if lacking:
+            merged = _at_highest_of_all(merged, on_uncommitted, log)
     elif entry.verdict is Verdict.REQUESTED and not lacking:
         merged = dataclasses.replace(entry, repeats=apart)  # the lowest offset is no safer than the others
     elif lacking:
-        merged = _at_lowest(entry, highest, on_uncommitted, log_start)
+        merged = _at_lowest(entry, highest, on_uncommitted, log)
     else:
         merged = _safe(entry, entry.offset, highest)
     uncounted = merged.verdict is Verdict.SAFE and highest.offset is None
@@ -126,9 +129,27 @@ def merged_entry(
 
 
 def _requested(entry: PlanEntry) -> PlanEntry:
-    """The entry as one that an option has chosen, so that nobody knows what is repeated. A doubt about the topic stays."""
+    """The entry as one that an option has chosen. A doubt about the topic stays."""
     reason = entry.reason if entry.reason is Reason.TOPIC_UNIDENTIFIED else None
-    return dataclasses.replace(entry, verdict=Verdict.REQUESTED, reason=reason, repeats=None)
+    return dataclasses.replace(entry, verdict=Verdict.REQUESTED, reason=reason)
+
+
+def _repeating_the_rest(entry: PlanEntry, log: LogFacts) -> PlanEntry:
+    """The entry where one of its groups counts as having consumed the partition: it repeats all that follows."""
+    return dataclasses.replace(entry, repeats=None if entry.offset is None else max(0, log.end - entry.offset))
+
+
+def _at_highest_of_all(entry: PlanEntry, on_uncommitted: OnUncommitted, log: LogFacts) -> PlanEntry:
+    """The requested entry by on_conflict: highest where a group has committed nothing."""
+    match on_uncommitted:
+        case OnUncommitted.END:
+            return _repeating_the_rest(entry, log)
+        case OnUncommitted.START:
+            return entry
+        case OnUncommitted.IGNORE:
+            return dataclasses.replace(entry, repeats=None, skipped=None)
+        case _:
+            t.assert_never(on_uncommitted)
 
 
 def _safe(entry: PlanEntry, offset: int, highest: PlanEntry) -> PlanEntry:
@@ -142,15 +163,15 @@ def _safe(entry: PlanEntry, offset: int, highest: PlanEntry) -> PlanEntry:
     return dataclasses.replace(entry, offset=offset, verdict=Verdict.SAFE, reason=Reason.GROUPS_MERGED, repeats=repeats)
 
 
-def _at_lowest(entry: PlanEntry, highest: PlanEntry, on_uncommitted: OnUncommitted, log_start: int) -> PlanEntry:
+def _at_lowest(entry: PlanEntry, highest: PlanEntry, on_uncommitted: OnUncommitted, log: LogFacts) -> PlanEntry:
     """The entry by on_conflict: lowest where a group has committed nothing."""
     match on_uncommitted:
         case OnUncommitted.END:
-            return _requested(entry)
+            return _repeating_the_rest(_requested(entry), log)
         case OnUncommitted.START:
-            entry = _safe(entry, log_start, highest)
+            entry = _safe(entry, log.log_start, highest)
         case OnUncommitted.IGNORE:
-            entry = dataclasses.replace(entry.blocked(Reason.GROUPS_MERGED, ""), lossless=log_start)
+            entry = dataclasses.replace(entry.blocked(Reason.GROUPS_MERGED, ""), lossless=log.log_start)
         case _:
             t.assert_never(on_uncommitted)
     return dataclasses.replace(entry, metadata="", leader_epoch=None)  # they belong to the offset of the commit

@@ -128,6 +128,7 @@ def translate(
                 facts.log_start,
                 facts.end,
                 NOT_IN_BACKUP if options.restores else "no commit in the snapshot",
+                repeats=None if options.restores else 0,
             )
     same_topics = _same_topics(begun, snapshot, options) if one_cluster else {}
     left = {draft.key for draft in [*searched, *merged]}
@@ -241,12 +242,10 @@ def _completed(
     """The searched entries with what no strategy knows: the other groups of a merge, and partitions that are yet to be made."""
     completed, options = {}, given.options
     for draft in searched:
-        log_start = given.destination.logs[draft.partition].facts.log_start
+        facts = given.destination.logs[draft.partition].facts
         entry = entries[draft.key]
         highest = entries.get(merged_groups.highest_key(draft.key), entry)
-        entry = merged_groups.merged_entry(
-            entry, highest, draft, options.on_conflict, options.on_uncommitted, log_start
-        )
+        entry = merged_groups.merged_entry(entry, highest, draft, options.on_conflict, options.on_uncommitted, facts)
         is_predicted = draft.partition in given.destination.predicted
         if entry.predicted != is_predicted:  # a copy of each entry would cost more than all else that is done here
             entry = dataclasses.replace(entry, predicted=is_predicted)

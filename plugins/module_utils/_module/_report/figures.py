@@ -111,7 +111,11 @@ class GroupPartition(t.NamedTuple):
     @property
     def repeats_text(self) -> str:
         """How many records are repeated at most."""
-        return NOT_COUNTED if self.verdict is Verdict.SAFE and self.repeats is None else offset_text(self.repeats)
+        return (
+            NOT_COUNTED
+            if self.verdict in (Verdict.SAFE, Verdict.REQUESTED) and self.repeats is None
+            else offset_text(self.repeats)
+        )
 
 
 def group_partitions(

@@ -40,6 +40,22 @@ def test_the_offset_is_taken_and_what_it_skips_or_repeats_is_counted(to, value, 
     assert (decision.verdict, decision.offset, decision.detail) == (Verdict.REQUESTED, offset, detail)
 
 
+@pytest.mark.parametrize(
+    ("to", "committed", "repeats", "skipped"),
+    [
+        ("latest", 40, 0, 60),
+        ("earliest", 40, 30, 0),
+        ("earliest", 3, 0, 0),
+        ("latest", 3, 0, 90),
+        ("latest", None, 0, 0),
+    ],
+)
+def test_the_numbers_are_those_of_the_detail(to, committed, repeats, skipped):
+    """What has expired is neither repeated nor skipped, and of what was never committed, nobody knows what was consumed."""
+    decision = decided(to, committed=committed)
+    assert (decision.repeats, decision.skipped) == (repeats, skipped)
+
+
 def test_a_time_is_where_its_first_record_is_or_the_end_of_older_ones():
     rule = ResetRule(ResetTo.DATETIME, 1, "then")
     assert reset_decision(rule, 40, LOG._replace(at=55), BLOCK).offset == 55

@@ -113,6 +113,15 @@ def test_a_group_may_be_split_by_topic_and_groups_may_swap_names():
     assert [d.group for d in from_snapshot(snapshot(("x", "a", 0), ("y", "a", 0)), swap)] == ["y", "x"]
 
 
+@pytest.mark.parametrize("repeats", [0, None])
+def test_an_offset_that_on_uncommitted_asks_for_repeats_what_is_known_of_the_source(repeats):
+    (draft, _committed) = sorted(
+        with_uncommitted(from_snapshot(snapshot(("a", "orders", 1)), Mapping()), {"orders": 2})
+    )
+    entry = draft.uncommitted(OnUncommitted.START, 3, 9, "no checkpoint", repeats)
+    assert (entry.offset, entry.verdict, entry.repeats) == (3, Verdict.REQUESTED, repeats)
+
+
 def test_the_other_partitions_of_a_committed_topic_are_named_as_uncommitted():
     mapping = Mapping((Rule("sales", name="orders"),))
     drafts = with_uncommitted(

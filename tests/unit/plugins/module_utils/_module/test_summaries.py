@@ -204,15 +204,48 @@ def test_inside_one_cluster_what_has_expired_is_beside_the_lag():
 
 def test_inside_one_cluster_the_totals_say_how_much_is_skipped():
     entries = (
-        entry("audit", 0, Verdict.REQUESTED, 51, detail="10 offsets are skipped"),
+        entry("audit", 0, Verdict.REQUESTED, 51, repeats=0, detail="10 offsets are skipped", skipped=10),
         entry("audit", 1, Verdict.REQUESTED, 30, repeats=11),
-        entry("audit", 2, Verdict.REQUESTED, 9, None),
+        entry("audit", 2, Verdict.REQUESTED, 9, None, repeats=0),
         entry("billing", 0, Verdict.EXACT, 41, repeats=0),
     )
     total = "Total: 2 groups, 4 group-partitions: 1 exact, 0 safe, 0 blocked, 3 requested; at most 11 records repeated"
     plan = Plan("onprem-id", "onprem-id", "digest", entries)
     assert summaries.plan_summary(plan)[-1] == f"{total}, 10 offsets skipped."
-    assert summaries.plan_summary(dataclasses.replace(plan, source_id="other"))[-1] == f"{total}."
+    assert summaries.costs(plan, entries, plan.by_key) == ", at most 11 records repeated, 10 offsets skipped"
+
+
+def test_the_totals_say_what_a_merge_of_groups_skips_of_a_group_that_has_committed_nothing():
+    """The highest offset counts, and on_uncommitted: start says that the other group has consumed nothing."""
+
+    def merged(number: int, offset: int, skipped: int | None) -> PlanEntry:
+        at = TopicPartition("parcels", number)
+        source = SourcePosition("p-us", at, offset), SourcePosition("p-eu", at, None)
+        return PlanEntry("p", at, offset, Verdict.REQUESTED, source, repeats=0, skipped=skipped)
+
+    plan = Plan("onprem-id", "onprem-id", "digest", (merged(0, 120, 120), merged(1, 5, 5)))
+    total = "Total: 1 group, 2 group-partitions: 0 exact, 0 safe, 0 blocked, 2 requested; at most 0 records repeated"
+    assert summaries.plan_summary(plan)[-1] == f"{total}, 125 offsets skipped."
+    unknown = dataclasses.replace(plan, entries=(merged(0, 120, 120), merged(1, 5, None)))
+    assert summaries.plan_summary(unknown)[-1] == f"{total}, 120 offsets skipped, not counted in 1 group-partition."
+
+
+def test_repeats_that_nobody_has_counted_are_not_told_as_none():
+    """Of a backup without ids of topics, nothing shows which records its offsets mean."""
+    entries = (entry("billing", 0, Verdict.REQUESTED, 41, reason=Reason.TOPIC_UNIDENTIFIED),)
+    lines = summaries.plan_summary(Plan("onprem-id", "onprem-id", "digest", entries))
+    assert lines[1].split()[-1] == "not_counted"
+    assert lines[-1].endswith("1 requested; records repeated: not counted.")
+
+
+@pytest.mark.parametrize(("expected", "lag"), [(CommittedOffset(5), "55"), (None, "-")])
+def test_a_group_that_a_backup_is_restored_to_lags_by_what_it_has_committed_now(expected, lag):
+    at = TopicPartition("orders", 0)
+    entries = (
+        PlanEntry("billing", at, 10, Verdict.EXACT, (SourcePosition("billing", at, 10),), expected=expected, repeats=0),
+    )
+    lines = summaries.plan_summary(Plan("id", "id", "digest", entries), {at: LogRange(0, 60)})
+    assert lines[1].split()[:4] == ["billing", lag, "billing", "50"]
 
 
 def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_groups import (
     at_highest,
     highest_key,
@@ -25,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 ORDERS = TopicPartition("orders", 0)
 MERGE = Mapping(group_rules=(Rule("all", pattern="billing|shipping"),))
-LOG_START = 10
+LOG = LogFacts(10, 202, 210)
 
 
 def drafts(policy: str, *commits: tuple[str, int, int], counts: int = 1) -> list[Draft]:
@@ -45,7 +46,7 @@ def decided(draft: Draft) -> PlanEntry:
 def plan(policy: str, *commits: tuple[str, int, int], uncommitted: str = "ignore", counts: int = 1) -> list[PlanEntry]:
     return [
         merged_entry(
-            decided(draft), decided(highest_of(draft)), draft, OnConflict(policy), OnUncommitted(uncommitted), LOG_START
+            decided(draft), decided(highest_of(draft)), draft, OnConflict(policy), OnUncommitted(uncommitted), LOG
         )
         for draft in drafts(policy, *commits, counts=counts)
         if draft.committed is not None
@@ -68,6 +69,34 @@ def test_the_highest_offset_is_requested_and_says_what_one_group_has_not_consume
     (entry,) = plan("highest", ("billing", 0, 55), ("shipping", 0, 40))
     assert (entry.offset, entry.metadata, entry.verdict, entry.reason) == (55, "of billing", Verdict.REQUESTED, None)
     assert "one of the groups has not consumed 15 offsets before this one" in entry.detail
+    assert (entry.repeats, entry.skipped) == (0, 15)
+
+
+@pytest.mark.parametrize(
+    ("policy", "uncommitted", "repeats", "skipped"),
+    [
+        ("lowest", "start", 45, 0),
+        ("lowest", "end", 147, 0),
+        ("highest", "start", 0, 45),
+        ("highest", "end", 147, 0),
+        ("highest", "ignore", None, None),
+    ],
+)
+def test_what_is_repeated_and_skipped_is_counted_as_the_option_takes_a_group_without_an_offset(
+    policy, uncommitted, repeats, skipped
+):
+    commits = ("billing", 0, 55), ("billing", 1, 7), ("shipping", 1, 7)
+    (entry, _agreed) = plan(policy, *commits, uncommitted=uncommitted, counts=2)
+    assert (entry.repeats, entry.skipped) == (repeats, skipped)
+    assert uncommitted != "start" or policy == "lowest" or "has not consumed 45 offsets before this one" in entry.detail
+
+
+def test_what_the_highest_offset_itself_repeats_stays():
+    (draft,) = drafts("highest", ("billing", 0, 55), ("shipping", 0, 40))
+    for repeats in (3, None):
+        safe = draft.entry(Verdict.SAFE, 52, reason=Reason.EQUAL_RECORDS, repeats=repeats)
+        entry = merged_entry(safe, safe, draft, OnConflict.HIGHEST, OnUncommitted.IGNORE, LOG)
+        assert (entry.verdict, entry.repeats, entry.skipped) == (Verdict.REQUESTED, repeats, 15)
 
 
 @pytest.mark.parametrize("policy", ["lowest", "highest"])
@@ -75,7 +104,7 @@ def test_the_highest_offset_is_requested_and_says_what_one_group_has_not_consume
 def test_whether_an_option_has_chosen_the_offset_is_not_forgotten(policy, reason):
     (draft,) = drafts(policy, ("billing", 0, 55), ("shipping", 0, 40))
     chosen = draft.entry(Verdict.SAFE, 50, reason=reason)
-    entry = merged_entry(chosen, chosen, draft, OnConflict(policy), OnUncommitted.IGNORE, LOG_START)
+    entry = merged_entry(chosen, chosen, draft, OnConflict(policy), OnUncommitted.IGNORE, LOG)
     assert entry.reason != reason and entry.chosen == (None if reason is Reason.EQUAL_RECORDS else reason)
 
 
@@ -90,7 +119,7 @@ def test_groups_that_agree_are_no_conflict(policy):
     ("policy", "uncommitted", "offset", "verdict", "told"),
     [
         ("lowest", "ignore", None, Verdict.BLOCKED, "nobody knows what shipping has consumed; set on_uncommitted to"),
-        ("lowest", "start", LOG_START, Verdict.SAFE, "shipping counts as having consumed nothing"),
+        ("lowest", "start", 10, Verdict.SAFE, "shipping counts as having consumed nothing"),
         ("lowest", "end", 55, Verdict.REQUESTED, "shipping counts as having consumed the partition"),
         ("highest", "ignore", 55, Verdict.REQUESTED, "nobody knows what shipping has consumed"),
         (
@@ -110,7 +139,7 @@ def test_a_group_that_has_committed_on_another_partition_only(policy, uncommitte
     assert told in first.detail
     assert [(at.group, at.offset) for at in first.source] == [("billing", 55), ("shipping", None)]
     if verdict is Verdict.SAFE:
-        assert (first.repeats, first.metadata) == (55 - LOG_START, "")
+        assert (first.repeats, first.metadata) == (45, "")
     assert (second.offset, second.verdict) == (7, Verdict.EXACT)
 
 
@@ -120,7 +149,7 @@ def test_a_partition_that_nobody_has_committed_stays_uncommitted():
     assert {at.group for at in (nothing.position, *nothing.others)} == {"billing", "shipping"}
     entry = nothing.uncommitted(OnUncommitted.IGNORE, 0, 9, "no commit")
     assert not at_highest({nothing.key: nothing})
-    assert merged_entry(entry, entry, nothing, OnConflict.LOWEST, OnUncommitted.IGNORE, 0) == entry
+    assert merged_entry(entry, entry, nothing, OnConflict.LOWEST, OnUncommitted.IGNORE, LOG) == entry
 
 
 @pytest.mark.parametrize("uncommitted", ["ignore", "start"])
@@ -128,7 +157,7 @@ def test_repeats_that_the_highest_offset_does_not_tell_are_not_counted(uncommitt
     (draft, *_more) = drafts("lowest", ("billing", 0, 55), ("shipping", 0, 40))
     if uncommitted == "start":
         draft = draft._replace(others=(*draft.others, SourcePosition("returns", ORDERS, None)))
-    policies = OnConflict.LOWEST, OnUncommitted(uncommitted), LOG_START
+    policies = OnConflict.LOWEST, OnUncommitted(uncommitted), LOG
     open_tail = draft.entry(Verdict.SAFE, 55, reason=Reason.TAIL_NOT_COUNTED)
     entry = merged_entry(decided(draft), open_tail, draft, *policies)
     assert (entry.verdict, entry.reason, entry.repeats) == (Verdict.SAFE, Reason.GROUPS_MERGED, None)
@@ -158,5 +187,5 @@ def test_what_loses_nothing_of_one_commit_is_said_only_if_it_loses_nothing_of_th
     if lacks:
         draft = draft._replace(others=(SourcePosition("returns", ORDERS, None),))
     blocked = dataclasses.replace(draft.entry(Verdict.BLOCKED, reason=Reason.DESTINATION_LAGS), lossless=40)
-    entry = merged_entry(blocked, blocked, draft, OnConflict(policy), OnUncommitted(uncommitted), LOG_START)
+    entry = merged_entry(blocked, blocked, draft, OnConflict(policy), OnUncommitted(uncommitted), LOG)
     assert (entry.verdict, entry.lossless) == (Verdict.BLOCKED, stays)
