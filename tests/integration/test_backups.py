@@ -37,6 +37,10 @@ def test_a_group_that_was_deleted_or_moved_gets_its_offsets_back(source, orders,
     assert committed(source, orders) == before
     assert done(controller.clone_groups(**restore)).changed == 0
 
+    commit(source, orders, {(orders, 0): 2})
+    assert "would move forward to 5 'kept': the group then skips 3 offsets" in failed(
+        controller.clone_groups(**restore)
+    )
     commit(source, orders, {(orders, 0): 15})
     assert "would move back to 5 'kept'" in failed(controller.clone_groups(**restore))
     done(controller.clone_groups(**restore, on_rewind="rewind"))
