@@ -125,7 +125,8 @@ class LastWords:
         doing = ("topics", "copy", "plan" if self.run.phase in ("plan", "sync") else "commit", "remove")
         copies = "copy" in self.run.results
         if copies and self.run.phase == "plan":
-            before = f"stop the producers and the consumers{self.run.at_source}"
+            producers = "" if self.variables.get(f"{self._role}_live") else "the producers and "
+            before = f"stop {producers}the consumers{self.run.at_source}"
             return f"look at what is to be copied. Then {before}, and run the same command without {self._given(phase='plan')}."
         # What is copied and not yet to be committed, a dry run does not look at.
         is_unset = copies and not self._result("commit")

@@ -38,7 +38,7 @@ def test_a_group_that_was_deleted_or_moved_gets_its_offsets_back(source, orders,
     assert done(controller.clone_groups(**restore)).changed == 0
 
     commit(source, orders, {(orders, 0): 2})
-    assert "would move forward to 5 'kept': the group then skips 3 offsets" in failed(
+    assert "would move forward to 5 'kept': the group then skips up to 3 offsets" in failed(
         controller.clone_groups(**restore)
     )
     commit(source, orders, {(orders, 0): 15})

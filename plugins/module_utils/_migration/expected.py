@@ -169,7 +169,10 @@ def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | 
     if has_lost_last and entry.verdict is Verdict.EXACT:  # another offset is
         entry = entry.without_certificate(Reason.EXPIRED, verified=None)
     detail = "; ".join(filter(None, (entry.detail, why)))
-    return dataclasses.replace(entry, offset=first, leader_epoch=None, repeats=None, detail=detail)
+    # Who has committed nothing at the source repeats nothing.
+    repeats = entry.repeats if all(at.offset is None for at in entry.source) else None
+    skipped = None if entry.skipped is None else max(0, entry.skipped - (entry.offset - first))
+    return dataclasses.replace(entry, offset=first, leader_epoch=None, repeats=repeats, skipped=skipped, detail=detail)
 
 
 def _stands(entry: PlanEntry, previous: PlanEntry, log: LogRange | None) -> bool:

@@ -180,7 +180,7 @@ def decide_entry(entry: PlanEntry, ground: Ground) -> CommittedOffset | LeftAlon
     ahead = 0 if commit is None else commit.offset - target.offset
     why = _SWAPPED if ground.goes_back else _CONSUMED if has_consumed else None
     if is_restored and ahead < 0:  # elsewhere, another group may have consumed what is between
-        why = f"the group then skips {counted(-ahead, 'offset')}"
+        why = f"the group then skips up to {counted(-ahead, 'offset')}"
     if ours is not None and (ours.pending is Pending.ROLLBACK or ours.is_replaced(commit, undoes_last=False)):
         why = _KILLED
     policies = ground.options.on_rewind, ground.options.on_advance

@@ -101,7 +101,8 @@ def merged_entry(
     unconsumed = 0  # offsets before this one, of the group that has consumed least
     if on_conflict == OnConflict.HIGHEST:
         from_start = entry.offset - log.log_start if lacking and on_uncommitted == OnUncommitted.START else 0
-        unconsumed = max(apart, from_start)
+        # What has expired is nobody's any more.
+        unconsumed = min(max(apart, from_start), entry.offset - log.log_start)
         merged = dataclasses.replace(_requested(entry), skipped=unconsumed)
         if lacking:
             merged = _at_highest_of_all(merged, on_uncommitted, log)

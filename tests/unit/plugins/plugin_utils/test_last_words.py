@@ -52,11 +52,13 @@ def words(
     fails_on_blocked=True,
     renames=False,
     acls="none",
+    live=False,
     **more,
 ):
     """Those of a run of group_migration. more: results by the step."""
     variables = {
         "_common_role": "group_migration",
+        "group_migration_live": live,
         "_common_source": "onprem",
         "_common_destination": destination,
         "_common_directory": directory,
@@ -209,6 +211,13 @@ def test_a_value_with_a_blank_is_given_whole():
             (
                 "look at what is to be copied. Then stop the producers and the consumers at the source, and run the same "
                 "command without -e group_migration_phase=plan."
+            ),
+        ),
+        (
+            words("plan", copy={"changed": False}, commit=SKIPPED, live=True),
+            (
+                "look at what is to be copied. Then stop the consumers at the source, and run the same command without -e "
+                "group_migration_phase=plan."
             ),
         ),
         (words("sync", commit=COMMITTED, source_lost=True), f"start the consumers at the destination. {BACK}"),

@@ -251,11 +251,14 @@ def test_another_value_of_the_option_is_another_decision(monkeypatch, offset):
     ],
 )
 def test_a_group_that_was_set_before_goes_no_further_by_an_option(monkeypatch, verdict, more, offset):
-    entry = dataclasses.replace(by_option(planned(still_world()), 80), verdict=verdict)
-    if "stood" in more and more["stood"] is None:  # by on_uncommitted
+    entry = dataclasses.replace(by_option(planned(still_world()), 80), verdict=verdict, repeats=0, skipped=40)
+    is_uncommitted = "stood" in more and more["stood"] is None
+    if is_uncommitted:  # by on_uncommitted
         entry = dataclasses.replace(entry, source=(entry.source[0]._replace(offset=None),))
     made = planned_after(monkeypatch, entry, 50, **more)
     assert made.offset == offset and ("not after 50" in made.detail) is (offset < 80)
+    assert made.repeats == (0 if is_uncommitted or offset == 80 else None)
+    assert made.skipped == 40 - (80 - offset)
 
 
 @pytest.mark.parametrize(("lacking", "offset"), [("before", 50), ("after", 80)])

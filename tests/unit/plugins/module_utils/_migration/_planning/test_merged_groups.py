@@ -91,6 +91,11 @@ def test_what_is_repeated_and_skipped_is_counted_as_the_option_takes_a_group_wit
     assert uncommitted != "start" or policy == "lowest" or "has not consumed 45 offsets before this one" in entry.detail
 
 
+def test_what_has_expired_is_not_skipped():
+    (entry,) = plan("highest", ("billing", 0, 55), ("shipping", 0, 3))
+    assert entry.skipped == 55 - LOG.log_start and "has not consumed 45 offsets before this one" in entry.detail
+
+
 def test_what_the_highest_offset_itself_repeats_stays():
     (draft,) = drafts("highest", ("billing", 0, 55), ("shipping", 0, 40))
     for repeats in (3, None):
