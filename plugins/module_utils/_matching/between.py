@@ -127,8 +127,7 @@ def count_back(
             continue
         if len(places) < lost:
             others = [record for record in records if key(record) not in left]  # younger ones may be lost ones, too
-            is_unclear = latest is None and len(others) < len(records)
-            return Back(destination.start, len(places), None if is_unclear else len(others))
+            return Back(destination.start, len(places), len(others) if len(others) == len(records) else None)
         offset = min(record.offset for record in gone[places[-lost] :])
         counted = [record for record in records if record.offset >= offset and counts(record)]
         if low == destination.start:

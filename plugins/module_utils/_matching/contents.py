@@ -59,18 +59,13 @@ def told_apart(
         for copy in copies:
             by_name[copy.name].copies.append((copy.spot, copy.time))
         return list(by_name.values())
-    # What is told apart gets different times, so that counting considers that these may not tell, either. A stamp, or a time
-    # that the tool has written, would hide the name of its copy.
-    have_kept = (
-        copy.name in at_time.get(copy.time, ())
-        for copy, is_changed in zip(copies, changed, strict=True)
-        if not is_changed
-    )
-    has_time = timestamps and all(have_kept)
+    # What is told apart gets different times, so that counting considers that these may not tell, either. Where no copy has a
+    # record's time, names alone tell: by negative times, which show of no copy that it is surely a record's.
+    has_time = timestamps and any(copy.time in at_time for copy in copies)
     numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
 
     def number(name: Name, time: Time) -> int:
-        return numbers[name, time if has_time else None]
+        return numbers[name, time] if has_time else _ANOTHER - 1 - numbers[name, None]
 
     keyed = [(record.spot, number(record.name, record.time)) for record in source]
     both: list[tuple[_Spot, Time]] = []

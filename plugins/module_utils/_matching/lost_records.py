@@ -125,8 +125,7 @@ class LostRecords:
             lost = self._lost(vars(self).get("counted_back") or self._count_back(reach))
         if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
             repeats = len(self.reader.destination.records(offset, self.begin))
-        # Markers may be among those that are missing, and consumed records among those that are there.
-        bound = bound_of_offsets(self.each_a_record) if lost == self.expired else Bound.ABOUT
+        bound = lost_bound(lost, self.expired, self.each_a_record)
         return dataclasses.replace(with_lost(decision, lost, bound), repeats=repeats)
 
     def _lost(self, back: Back) -> int | None:
@@ -161,15 +160,18 @@ class LostRecords:
         return all(originals[key] == count for key, count in copies.items())
 
 
-def bound_of_offsets(each_a_record: bool) -> Bound:
-    """What a number of offsets is to that of the records."""
+def lost_bound(lost: int | None, expired: int, each_a_record: bool) -> Bound:
+    """What a number of lost records is to the true one. expired: how many offsets the source has lost."""
+    if not lost:
+        return Bound.EXACTLY
+    if lost < expired:  # markers may be among those that are missing, and other records among those that are there
+        return Bound.ABOUT
     return Bound.EXACTLY if each_a_record else Bound.AT_MOST
 
 
 def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "lost on both clusters") -> Decision:
     """The decision, with how many records are lost, and the same in words in its detail."""
     text = f"; {label}: {RecordSum(lost, bound).clause('record')}" if lost else ""
-    bound = bound if lost else Bound.EXACTLY
     return dataclasses.replace(decision, lost=lost, lost_bound=bound, detail=decision.detail + text)
 
 
@@ -226,7 +228,7 @@ def lost_until(reader: Reader) -> int | None:
 
 
 def lost_before_any(reader: Reader) -> int | None:
-    """How many records have left both logs of all that there were, see bound_of_offsets().
+    """How many records have left both logs of all that there were, see lost_bound().
 
     None where the copy of the source's first one is not found, or where nobody knows how many offsets were markers. Raises
     NotRead.

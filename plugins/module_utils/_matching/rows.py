@@ -22,10 +22,10 @@ from .evidence import Decision, LogFacts, Policy, blocked
 from .log_reader import BudgetSpent, Doubt, LogReader, Reader
 from .lost_records import (
     LostRecords,
-    bound_of_offsets,
     copies_from,
     deleted_records,
     lost_before_any,
+    lost_bound,
     none_equal,
     with_lost,
 )
@@ -75,7 +75,7 @@ def _nothing_consumed(reader: Reader) -> Decision:
     if not destination.length and destination.facts.hidden < reader.source.length:  # else, all copies may be hidden
         detail += deleted_records(destination.facts)
     decision = Decision.exact(NothingConsumed(reader.committed), destination.start, detail=detail)
-    return with_lost(decision, lost, bound_of_offsets(each_a_record))
+    return with_lost(decision, lost, lost_bound(lost, expired, each_a_record))
 
 
 def no_anchor(reader: Reader, matching: Matching) -> Decision:

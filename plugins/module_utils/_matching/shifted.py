@@ -62,7 +62,11 @@ def goes_on(question: Question, anchor: Copied, timestamp: bool, gaps: bool = Fa
         current = logs.anchor(anchor.destination)
         same = current is not None and current.fingerprint == anchor.fingerprint
         if begin == logs.high:
-            return same and not logs.has_gone_on(logs.high - anchor.source) and not logs.has_begun_again()
+            return (
+                same
+                and not logs.has_gone_on(logs.high - anchor.source)
+                and not logs.has_begun_again(anchor.destination)
+            )
         return same and logs.same(begin) is not None and logs.same(logs.high) is not None and logs.alone()
     except NotRead:
         return reader.need()
@@ -171,16 +175,25 @@ class _Shifted:
         following = self.source.records(self.source.start, self.source.start + most)
         return last[0].bare in {record.bare for record in following}
 
-    def has_begun_again(self) -> bool:
-        """Is the destination's last record a second copy of an earlier one, as far as its time tells? Raises NotRead."""
+    def has_begun_again(self, offset: int) -> bool:
+        """Is a record after this offset of the destination a second copy, as times tell of the first ones and the last one?
+
+        Raises NotRead.
+        """
         end = self.destination.end
-        last = self.destination.records(end - 1, end)
-        place = self.destination.first_at(last[0].timestamp) if last else None
-        if place is None:
-            return False
-        return any(
-            record.bare == last[0].bare for record in self.destination.records(place, min(place + _LAST, end - 1))
+        after = self.destination.records(offset + 1, min(offset + 1 + _LAST, end)) + self.destination.records(
+            end - 1, end
         )
+        after = [record for record in after if record.offset > offset]
+        self.destination.want_times(record.timestamp for record in after)
+        for record in after:
+            place = self.destination.first_at(record.timestamp)
+            until = max(offset + 1, record.offset - _LAST)  # equal records of one time may stand side by side
+            if place is not None and place < until:
+                earlier = self.destination.records(place, min(place + _LAST, until))
+                if any(record.bare == each.bare for each in earlier):
+                    return True
+        return False
 
     def alone(self) -> bool:
         """Do the destination's last records stand nowhere else at the source, as far as the destination might be shifted?

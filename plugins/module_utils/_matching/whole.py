@@ -29,6 +29,10 @@ _NEAR = 64  # offsets in which they must not come again
 Why = tuple[Reason, str]  # with the detail for the user
 
 _RECOPIED = Reason.RECOPIED, "the replication tool began again and copied consumed records a second time"
+_OLDER = (
+    "copies from the offset on are older than all that the source still has: they may be those of equal consumed records that "
+    "it has lost"
+)
 _ORDER_DIFFERS = (
     Reason.ORDER_DIFFERS,
     "the replication tool did not keep the order: consumed records follow the first unconsumed one",
@@ -197,9 +201,27 @@ def _from_count(reader: Reader, count: GroupCount) -> Decision:
         detail = f"the source's log is compacted: {lost}"
         at_most = answer.at_most + copies - (answer.may_be_lost - answer.may_be_lost_later)  # which are counted twice
         return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, at_most, detail=detail, **evidence)
+    has_kept_none = not matching.timestamp and not count.keeps_times and not answer.at_most
+    if first_wanted is not None and has_kept_none and _may_be_lost(reader, first_wanted.record, placed.offset):
+        most = reader.destination.end - placed.offset
+        return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, most, detail=_OLDER, **evidence)
     to_come = _may_come(answer.to_come, times_changed=not (matching.timestamp or reader.source.facts.is_lossy))
     otherwise = _RECOPIED if answer.again else _ORDER_DIFFERS
     return by_count(answer, placed.offset, answer.arrived, to_come, otherwise, **evidence)
+
+
+def _may_be_lost(reader: Reader, copy: Record, offset: int) -> bool:
+    """May a copy be that of an equal consumed record that the source has lost, because it is older than all that is left?
+
+    Then the replication tool lags, unless it has written lower times: what stands around the offset may tell. Raises NotRead.
+    """
+    source, is_timed = reader.source, reader.policy.with_timestamp and not copy.log_append_time
+    if not source.facts.is_lossy or not is_timed or copy.timestamp < 0:
+        return False
+    source.want(source.start, source.start + _ALIKE)
+    first = source.records(source.start, source.start + _ALIKE)
+    is_older = all(copy.timestamp < record.timestamp for record in first)
+    return is_older and _place_of_last(reader, offset) is None
 
 
 def _may_come(records: int, *, times_changed: bool) -> Why:

@@ -37,8 +37,20 @@ _AGAIN = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 7, 8]  # a second tool was stopped, a
         ("S 0:a+h0@0(gone) 1:a+h1@9 T a+h0@90(L)<0 a+h1@91(L)<1 a+h0@92(L)<0 C=1", ("exact", 1, 0)),
         ("S a+h0@0 a+h1@0 a+h2@0 T a+h1@8<1 a+h2@9<2 a+h2@9<2 C=1", ("safe", 0, 1)),
         ("S 0:a+h0@0(gone) 1:a@0 T a@8<1 a+h0@9<0 C=1", ("exact", 0, 0)),
+        (
+            "S 0:a+h2@10(aborted) 1:(marker) 2:a+h0@20 3:a+h0@30 4:a+h0@70(aborted) 5:(marker) "
+            "T a+h2@10<0 a+h0@20<2 a+h0@30<3 a+h0@70<4 C=3",
+            ("safe", 2, 1),
+        ),
     ],
-    ids=["stamped, again", "of one time, again", "a lost one, again", "other times, again", "other times, a lost one"],
+    ids=[
+        "stamped, again",
+        "of one time, again",
+        "a lost one, again",
+        "other times, again",
+        "other times, a lost one",
+        "aborted ones",
+    ],
 )
 def test_nothing_is_skipped_where_headers_alone_tell_records_apart(way, text: str, right: tuple[str, int, int]) -> None:
     """Copies have kept their headers, but one may as well be that of a record with others."""
