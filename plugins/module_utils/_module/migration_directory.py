@@ -58,8 +58,8 @@ def read_directory(directory: str) -> DirectoryFiles:
         )
     (returned, return_runs), objected = _read_return(directory), _objected(directory)
     written = _with_found(known)
-    left_out = {group for group, each in known.runs.carried_out.items() if each.left_out}
-    earlier = _earlier(directory, made, written.entries if written else (), left_out)
+    lines = written.entries if written else ()
+    earlier = _earlier(directory, made, lines, _left_out(known.runs.carried_out, made, lines))
     objected |= earlier.objected
     return DirectoryFiles(
         directory,
@@ -125,6 +125,20 @@ def _kept(directory: str) -> list[str]:
     """The folders of its runs, the newest first."""
     home = os.path.join(directory, history.DIRECTORY)
     return [os.path.join(home, name) for name in history.newest_first(files.names_in(home))]
+
+
+def _left_out(
+    runs: t.Mapping[str, GroupRun], made: plan.Plan | None, lines: t.Iterable[receipt.ReceiptEntry]
+) -> set[str]:
+    """The groups that these runs have left out, or partitions of them, unless all of it has gone on by another name since."""
+    told = {origin for line in lines if line.written is not None for origin in line.origins}
+    told |= _consumed(made.entries if made else ())
+    consumed = {group: _consumed(run.entries) for group, run in runs.items() if run.left_out}
+    return {group for group, origins in consumed.items() if not origins or not origins <= told}
+
+
+def _consumed(entries: t.Iterable[plan.PlanEntry]) -> set[receipt.Origin]:
+    return {receipt.Origin(at.group, at.partition) for entry in entries for at in entry.source if at.offset is not None}
 
 
 class _Earlier(t.NamedTuple):

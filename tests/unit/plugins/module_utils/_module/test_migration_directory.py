@@ -156,14 +156,14 @@ def run_in(
 ):
     """A run of these groups that has found each at the offset 40 that it planned, in a directory that keeps it.
 
-    found: what each had committed. left_out: how much was, by kind. has_written: as its folder says. digest: of the plan in
-    run.json, in place of the true one.
+    A group that is called X-new is X at the source. found: what each had committed. left_out: how much was, by kind.
+    has_written: as its folder says. digest: of the plan in run.json, in place of the true one.
     """
     kept = folder / "history" / f"1970-01-01T{ended // 3600:02}{ended % 3600 // 60:02}{ended % 60:02}Z-{phase}"
     kept = kept if has_written else kept.with_name(f"{kept.name}-failed")
     entries = [
-        plan.PlanEntry(group, ORDERS, 40, Verdict.SAFE, (plan.SourcePosition(group, ORDERS, 40),), expected=found)
-        for group in groups
+        plan.PlanEntry(group, ORDERS, 40, Verdict.SAFE, (plan.SourcePosition(name, ORDERS, 40),), expected=found)
+        for group, name in ((group, group.removesuffix("-new")) for group in groups)
     ]
     entries += [
         plan.PlanEntry(group, BLOCKED, None, Verdict.BLOCKED, (plan.SourcePosition(group, BLOCKED, 9),), expected=AT_40)
@@ -363,6 +363,15 @@ def test_what_a_wave_has_left_out_stays_known_after_the_plans_of_other_waves(tmp
         }
     run_in(tmp_path, phase, 4000, "billing", blocked=["billing", "audit"])
     assert {its.kept_in for group, its in groups_in(tmp_path).items() if group != "shop"} == {None}
+
+
+def test_a_group_that_was_left_out_is_told_by_its_new_name_once_all_of_it_goes_by_that(tmp_path):
+    left = {"in_use_at_destination": 2}
+    run_in(tmp_path, "migrate", 1000, "billing", "audit", blocked=["audit"], found=None, left_out=left)
+    run_in(tmp_path, "migrate", 2000, "billing-new", "audit-new")
+    assert groups_in(tmp_path).keys() == {"audit", "audit-new", "billing-new"}
+    run_in(tmp_path, "plan", 3000, "shop")  # from now on, only what is written tells it
+    assert groups_in(tmp_path).keys() == {"audit", "audit-new", "billing-new", "shop"}
 
 
 def test_what_has_failed_verification_in_a_wave_stays_known_after_the_next(tmp_path):
