@@ -277,6 +277,11 @@ entries:
       description: The offset that is committed now. In check mode, the offset that would be committed.
       type: int
       sample: 41877
+    changed:
+      description: Whether the module has written or deleted the committed offset, be it for another metadata or leader epoch
+        alone. In check mode, whether it would.
+      type: bool
+      sample: true
 written:
   description: Number of committed offsets that the module has written or deleted. In check mode, the number that it
     would write or delete. A module that has failed returns 0 if it has failed before its first write; otherwise it returns no

@@ -28,5 +28,5 @@ def _short(result: t.Any, step: str) -> t.Any:
         return result
     short = {name: its for name, its in result.items() if name not in _LEFT_OUT}
     if step == "rollback" and "entries" in result:  # first those that were not rolled back
-        short["entries"] = sorted(result["entries"], key=lambda row: row["before"] != row["after"])[:MOST_ROWS]
+        short["entries"] = sorted(result["entries"], key=lambda row: row["changed"])[:MOST_ROWS]
     return short

@@ -33,6 +33,7 @@ def commit_result(
                 **partition._asdict(),
                 "before": before and before.offset,
                 "after": (after := outcome.after[group, partition]) and after.offset,
+                "changed": (group, partition) in outcome.set,
             }
             for (group, partition), before in chosen
         ],

@@ -112,10 +112,10 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
     )
 
 
-def _restored_offsets(outcome: RunOutcome) -> dict[Key, tuple[int | None, int | None]]:
+def _restored_offsets(outcome: RunOutcome) -> dict[Key, tuple[int | None, bool]]:
     rows = outcome.committed.get("entries", ())
     return {
-        (row["group"], TopicPartition(row["topic"], row["partition"])): (row["before"], row["after"]) for row in rows
+        (row["group"], TopicPartition(row["topic"], row["partition"])): (row["before"], row["changed"]) for row in rows
     }
 
 

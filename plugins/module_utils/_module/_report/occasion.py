@@ -64,8 +64,8 @@ class Occasion:
     group that was left out because it was in use. left_alone: see RunOutcome. unnamed: how many other groups
     run.json has counted as left out, without their names. may_start: the groups that have all offsets of the plan at the
     destination, None where only the files tell. may_not_start: how many were asked for, and have not. unused_rules: what was
-    said of rules and patterns that match nothing. restored: what group-partitions had committed before a rollback, and have
-    committed after it, of those of which that is known. restored_count: how many it has restored, None where not known.
+    said of rules and patterns that match nothing. restored: what group-partitions had committed before a rollback, and whether
+    it has changed that, of those of which that is known. restored_count: how many it has restored, None where not known.
     """
 
     directory: str
@@ -89,7 +89,7 @@ class Occasion:
     may_start: t.Collection[str] | None = None
     may_not_start: int = 0
     unused_rules: t.Sequence[str] = ()
-    restored: t.Mapping[Key, tuple[int | None, int | None]] = dataclasses.field(default_factory=dict)
+    restored: t.Mapping[Key, tuple[int | None, bool]] = dataclasses.field(default_factory=dict)
     restored_count: int | None = None
 
     @property

@@ -99,9 +99,7 @@ def figures_of(total: Totals) -> tuple[tuple[str, str], ...]:
     )
 
 
-def restored_section(
-    rows: t.Sequence[GroupPartition], restored: t.Mapping[Key, tuple[int | None, int | None]]
-) -> Section:
+def restored_section(rows: t.Sequence[GroupPartition], restored: t.Mapping[Key, tuple[int | None, bool]]) -> Section:
     """A line for each group-partition of a rollback, those that were not restored first. restored: see Occasion.
 
     Of a great many, those come first of which it is known what they had committed.

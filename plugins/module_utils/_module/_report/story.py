@@ -85,7 +85,7 @@ def _state(row: GroupPartition, occasion: Occasion) -> State:
     """What became of a group-partition: what the receipt says may be the work of an earlier run."""
     if occasion.is_rollback and row.state is State.ROLLED_BACK:
         known = occasion.restored.get(row.key)
-        is_unchanged = occasion.restored_count == 0 or (known is not None and known[0] == known[1])
+        is_unchanged = occasion.restored_count == 0 or (known is not None and not known[1])
         return State.NOT_RESTORED if is_unchanged else row.state
     undone = row.state in (State.NOT_COMMITTED, State.ROLLED_BACK)
     return State.LEFT_ALONE if undone and row.group in occasion.left_alone else row.state

@@ -63,6 +63,13 @@ def test_what_was_rolled_back_before_and_has_moved_since_is_not_called_rolled_ba
     assert "| billing orders-0 | 9 | 3 | rolled back |" in told
 
 
+def test_a_group_that_got_other_metadata_back_with_the_same_offset_is_rolled_back(ticket):
+    orders, streams = TopicPartition("orders", 0), CommittedOffset(9, "of Kafka Streams")
+    told = ticket(at(billing=9), ReceiptEntry("billing", orders, streams, CommittedOffset(9), CommittedOffset(9)))
+    assert "Rolled back: 1 of 1 group-partition of 1 group." in told
+    assert "| billing orders-0 | 9 | 9 | rolled back |" in told
+
+
 def test_a_rollback_that_is_refused_has_restored_nothing(ticket):
     lines = line("audit", before=5, written=None), line("billing", before=3, written=9)
     told = ticket(at(audit=42, billing=20), *lines)

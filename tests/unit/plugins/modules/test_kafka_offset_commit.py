@@ -73,7 +73,8 @@ def commit(run_module, monkeypatch, tmp_path):
 def test_what_was_committed_is_told_with_before_and_after(commit, tmp_path):
     result = commit(diff=True)
     assert result["changed"] and result["written"] == 1 and result["left_out"] == ["fraud: left out"]
-    assert result["entries"] == [{"group": "billing", "topic": "orders", "partition": 0, "before": 3, "after": 5}]
+    row = {"group": "billing", "topic": "orders", "partition": 0, "before": 3, "after": 5, "changed": True}
+    assert result["entries"] == [row]
     assert (result["diff"]["before"], result["diff"]["after"]) == ("billing orders-0: 3\n", "billing orders-0: 5\n")
     assert "look" in warned(result)
     assert (result["notes"], result["note_kinds"]) == (["look"], ["source_in_use"])

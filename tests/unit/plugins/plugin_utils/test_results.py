@@ -34,8 +34,9 @@ def test_nothing_is_passed_on_that_ansible_adds():
 
 
 def test_the_report_of_a_rollback_gets_the_first_rows():
-    rows = [{"partition": number, "before": 5, "after": None} for number in range(MOST_ROWS)]
-    stays = {"partition": MOST_ROWS, "before": 9, "after": 9}  # has consumed since
+    # One may have got other metadata alone.
+    rows = [{"partition": number, "before": 5, "after": 5, "changed": True} for number in range(MOST_ROWS)]
+    stays = {"partition": MOST_ROWS, "before": 9, "after": 9, "changed": False}  # has consumed since
     assert results_of({"rollback": {"entries": [*rows, stays]}, "groups": {"entries": rows}}, {}) == {
         "rollback": {"entries": [stays, *rows[:-1]]},
         "groups": {},

@@ -346,7 +346,7 @@ def test_the_report_of_a_rollback_is_about_what_was_selected_in_the_receipt_what
 
 
 def test_a_rollback_shows_what_it_has_restored_and_no_verdicts():
-    restored = {ENTRIES[0].key: (7739, 12), ENTRIES[1].key: (None, 12)}
+    restored = {ENTRIES[0].key: (7739, True), ENTRIES[1].key: (None, True)}
     story = told(BACK_BESIDE_OTHERS, ROLLBACK, selection={}, restored=restored)
     page, ticket = html_page(story), markdown(story)
     for name, *cells in (
