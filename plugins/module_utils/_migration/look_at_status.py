@@ -160,16 +160,19 @@ def _topics(noted: t.Iterable[_Noted]) -> set[str]:
 
 
 def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], list[Note]]:
-    """Every group once, as the directory knows it that has committed it last; a note where several know one."""
+    """Every group once, as the directory knows it that has committed it last; a note where several know one.
+
+    One that is rolled back comes before plans, and those before what an earlier wave has left out, which needs no note.
+    """
     every = (group_files for files in directories for group_files in migration_status.groups_of(files))
     known = values_by_key((group_files.group, group_files) for group_files in every)
     for versions in known.values():
-        versions.sort(key=lambda version: (bool(version.written), version.committed_at or 0), reverse=True)
-    shown = [
-        f"{visible_name(group)} ({', '.join(version.directory for version in versions)})"
-        for group, versions in sorted(known.items())
-        if versions[1:]
-    ]
+        versions.sort(key=_precedence, reverse=True)
+    having = {
+        group: [version.directory for version in versions if not version.is_left_out]
+        for group, versions in known.items()
+    }
+    shown = [f"{visible_name(group)} ({', '.join(names)})" for group, names in sorted(having.items()) if names[1:]]
     notes = []
     if shown:
         text = (
@@ -178,6 +181,10 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
         )
         notes.append(Note(NoteKind.SEVERAL_DIRECTORIES, text))
     return [versions[0] for versions in known.values()], notes
+
+
+def _precedence(version: GroupFiles) -> tuple[bool, int, bool, bool]:
+    return bool(version.written), version.committed_at or 0, version.is_rolled_back, not version.is_left_out
 
 
 def _ways_back(

@@ -194,6 +194,11 @@ class GroupFiles(t.NamedTuple):
         return _last(self.written)
 
     @property
+    def is_left_out(self) -> bool:
+        """Has an earlier run left out the group as a whole, of which nothing was ever written?"""
+        return self.kept_in is not None and not self.written and not self.is_rolled_back
+
+    @property
     def can_roll_back(self) -> bool:
         """Has a run of this directory written anything that was not there already?"""
         return any(not same_commit(line.before, line.written) for line in self.written)

@@ -78,6 +78,20 @@ def test_of_two_directories_that_know_a_group_the_last_commit_counts_and_a_note_
     assert note.kind is NoteKind.SEVERAL_DIRECTORIES and "g0 (new, old)" in note.text and "g1" not in note.text
 
 
+@pytest.mark.parametrize("is_planned", [True, False])
+def test_a_directory_that_has_only_left_a_group_out_says_nothing_where_another_has_rolled_it_back_or_plans_it(
+    look, is_planned
+):
+    its = PlanEntry("g0", AT, 5, Verdict.SAFE, (SourcePosition("g0", AT, 5),))
+    planned = DirectoryFiles("planned", Plan("S", "D", "digest", (its,)), None, None)
+    back = planned._replace(directory="back", receipt=Receipt("D", (ReceiptEntry("g0", AT, None, None, None),)))
+    left = planned._replace(directory="left", plan=None, earlier=(its,), kept_in={"g0": "history/w1"})
+    found = look(left, planned if is_planned else back)
+    assert [each.files.directory for each in found.groups] == ["planned" if is_planned else "back"]
+    assert found.notes == []
+    assert [each.files.directory for each in look(planned, back).groups] == ["back"]
+
+
 def test_each_group_says_until_when_it_can_go_back_unless_its_topics_are_gone(look):
     (its,) = look(directory("here", MIDNIGHT)).groups
     assert its.way_back == (MIDNIGHT + 7 * DAY, MIDNIGHT + 2 * DAY)
