@@ -103,8 +103,11 @@ def without_left_out(
     """
     committed = committed_at_source(receipt, removed)
     topics = {partition.topic for partitions in committed.values() for partition in partitions}
+    its_topics = {at.topic for group in selection.select_groups(committed).names for at in committed.get(group, ())}
+    # That another group was removed with a topic says nothing of the selected ones.
+    having = its_topics.union(origin.partition.topic for entry in receipt.entries for origin in entry.origins)
     without = [name for name in selection.groups if name not in committed]
-    others = [name for name in selection.topics if name not in topics]
+    others = [name for name in selection.topics if name not in having]
     left_out = {*without, *others}.intersection(known()) if without or others else ()
     without, others = ([name for name in names if name in left_out] for names in (without, others))
     if not without and not others:
@@ -118,7 +121,6 @@ def without_left_out(
         topics=tuple(name for name in selection.topics if name not in others),
     )
     if without:  # other waves may have written their topics
-        its_topics = {at.topic for group in left.select_groups(committed).names for at in committed.get(group, ())}
         left = dataclasses.replace(
             left, topics=tuple(name for name in left.topics if name in its_topics or name not in topics)
         )

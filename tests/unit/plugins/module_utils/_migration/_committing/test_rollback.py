@@ -10,6 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
@@ -222,6 +223,16 @@ def test_the_selection_of_a_run_undoes_it_though_it_names_what_the_run_has_left_
     assert rollback.without_left_out(RECEIPT, selection, list) == (selection, [])
     if left == {}:
         assert rollback.choose(RECEIPT, found, "cloud") == ((), ())
+
+
+def test_a_topic_that_only_another_group_was_removed_with_is_left_out_too():
+    gone = Removed("id", (RemovedGroup("blocked", "classic", restored=False),), TAKEN.entries)
+    selection = Selection(groups=("billing",), topics=("shop.orders", "payments"))
+    found, (note,) = rollback.without_left_out(RECEIPT, selection, TAKEN.names, gone)
+    assert found == Selection(groups=("billing",), topics=("shop.orders",)) and "nothing for payments." in note.text
+    assert rollback.choose(RECEIPT, found, "cloud", gone).entries == rollback.choose(RECEIPT, found, "cloud").entries
+    both = Selection(groups=("billing", "blocked"), topics=selection.topics)
+    assert rollback.without_left_out(RECEIPT, both, TAKEN.names, gone) == (both, [])
 
 
 def test_an_empty_receipt_says_so():
