@@ -17,6 +17,8 @@ _LEFT_OUT |= {"invocation", "exception", "module_stderr", "module_stdout", "warn
 def results_of(given: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The results by their steps, without rows, but for those of a rollback that its report shows: no file has them.
 
+    So it is with the names of the removed groups that it has made again.
+
     given: results, or the names of the variables that tasks have registered them in, which need not be there. These values are
     worked out, and templating would copy each row.
     """
@@ -29,4 +31,6 @@ def _short(result: t.Any, step: str) -> t.Any:
     short = {name: its for name, its in result.items() if name not in _LEFT_OUT}
     if step == "rollback" and "entries" in result:  # first those that were not rolled back
         short["entries"] = sorted(result["entries"], key=lambda row: row["changed"])[:MOST_ROWS]
+    if step == "groups" and "groups" in result:
+        short["groups"] = result["groups"]
     return short

@@ -107,6 +107,7 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         unused_rules=outcome.unused_rules,
         restored=_restored_offsets(outcome) if is_rollback else {},
         restored_count=outcome.committed.get("written", run.written) if is_rollback else None,
+        made_again=outcome.results.get("groups", {}).get("groups", ()),
         steps=[] if is_rollback else run.steps,
         files=[name for name in NAMES if name in params["files"]],
     )

@@ -65,6 +65,10 @@ def _keep_receipt(total: Totals) -> str:
 
 def _after_rollback(undone: str, occasion: Occasion, rows: t.Sequence[GroupPartition]) -> tuple[str, ...]:
     """What to do after a rollback: the consumers of groups that it has left alone go on where they are."""
+    if occasion.made_again:
+        again = f"Made again: {first_names(occasion.made_again, MANY_NAMED)}. Start the consumers with these names."
+        rest = _after_rollback(undone, dataclasses.replace(occasion, made_again=()), rows) if rows else ()
+        return (again, *rest)
     kept = {row.group for row in rows if row.state in WRITTEN}
     if not kept:
         return (undone,)

@@ -66,6 +66,7 @@ class Occasion:
     destination, None where only the files tell. may_not_start: how many were asked for, and have not. unused_rules: what was
     said of rules and patterns that match nothing. restored: what group-partitions had committed before a rollback, and whether
     it has changed that, of those of which that is known. restored_count: how many it has restored, None where not known.
+    made_again: the groups which a rename had removed that the rollback has made again.
     """
 
     directory: str
@@ -91,6 +92,7 @@ class Occasion:
     unused_rules: t.Sequence[str] = ()
     restored: t.Mapping[Key, tuple[int | None, bool]] = dataclasses.field(default_factory=dict)
     restored_count: int | None = None
+    made_again: t.Sequence[str] = ()
 
     @property
     def is_rollback(self) -> bool:

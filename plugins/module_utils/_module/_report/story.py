@@ -166,12 +166,13 @@ def _others(total: Totals, done: int) -> str:
 
 
 def _rollback_headline(occasion: Occasion, total: Totals, size: str) -> tuple[str, str]:
+    again = f"; {counted(len(occasion.made_again), 'removed group')} made again" if occasion.made_again else ""
     if not occasion.failure:
         others = f"; {counted(total.elsewhere, 'other')} in the receipt left alone" if total.elsewhere else ""
-        return "warning", f"Rolled back: {_restored(occasion, total):,} of {size}{others}."
+        return "warning", f"Rolled back: {_restored(occasion, total):,} of {size}{again}{others}."
     if occasion.written == 0:
         return "bad", "The rollback failed, and changed nothing."
-    return "bad", "The rollback failed, perhaps after it had restored some offsets."
+    return "bad", f"The rollback failed, perhaps after it had restored some offsets{again}."
 
 
 def _restored(occasion: Occasion, total: Totals) -> int:

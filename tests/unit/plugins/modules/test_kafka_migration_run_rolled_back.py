@@ -24,11 +24,11 @@ def line(group: str, *, before: int, written: int | None, number: int = 0) -> Re
 def ticket(run_module, monkeypatch, tmp_path):
     """``ticket(groups, *lines)`` rolls these lines back, on a cluster with these offsets of groups, and returns the ticket.
 
-    selection: names of groups, everything without any.
+    selection: names of groups, everything without any. made_again: removed groups.
     """
     known_by_id(monkeypatch, lambda _connection: "id")
 
-    def ticket(groups, *lines, selection=(), **options):
+    def ticket(groups, *lines, selection=(), made_again=(), **options):
         commits = {name: dict(zip(*its, strict=True)) for name, its in groups.items()}
         its = MemoryGroups(commits)
         its.install(monkeypatch, commit)
@@ -45,7 +45,8 @@ def ticket(run_module, monkeypatch, tmp_path):
         }
         ended |= {"files": ["receipt.json"], "holder": {"host": "a", "process": 1}}
         ended |= {"selection": {"groups": list(selection)} if selection else {}}
-        run_module(kafka_migration_run, results=results_of({"rollback": done}, {}), **ended)
+        steps = {"groups": {"changed": bool(made_again), "groups": list(made_again)}, "rollback": done}
+        run_module(kafka_migration_run, results=results_of(steps, {}), **ended)
         return (tmp_path / "report.md").read_text().replace("\\", "").replace("`", "")
 
     return ticket
@@ -68,6 +69,22 @@ def test_a_group_that_got_other_metadata_back_with_the_same_offset_is_rolled_bac
     told = ticket(at(billing=9), ReceiptEntry("billing", orders, streams, CommittedOffset(9), CommittedOffset(9)))
     assert "Rolled back: 1 of 1 group-partition of 1 group." in told
     assert "| billing orders-0 | 9 | 9 | rolled back |" in told
+
+
+@pytest.mark.parametrize("selection", [["audit"], ["audit", "billing"]])
+def test_a_removed_group_that_the_rollback_has_made_again_is_told_though_the_receipt_lacks_it(
+    ticket, tmp_path, selection
+):
+    (tmp_path / "snapshot.json").write_text(
+        snapshot.to_json(snapshot.Snapshot("id", (), (), left_out_names=("audit",)))
+    )
+    told = ticket(at(billing=9), line("billing", before=3, written=9), selection=selection, made_again=["audit"])
+    has_line = "billing" in selection
+    size = "1 of 1 group-partition of 1 group" if has_line else "0 of 0 group-partitions of 0 groups"
+    others = "." if has_line else "; 1 other in the receipt left alone."
+    assert f"Rolled back: {size}; 1 removed group made again{others}" in told
+    assert "Made again: audit. Start the consumers with these names." in told
+    assert ("start the consumers there, or migrate again" in told) is has_line
 
 
 def test_a_rollback_that_is_refused_has_restored_nothing(ticket):

@@ -37,7 +37,9 @@ def test_the_report_of_a_rollback_gets_the_first_rows():
     # One may have got other metadata alone.
     rows = [{"partition": number, "before": 5, "after": 5, "changed": True} for number in range(MOST_ROWS)]
     stays = {"partition": MOST_ROWS, "before": 9, "after": 9, "changed": False}  # has consumed since
-    assert results_of({"rollback": {"entries": [*rows, stays]}, "groups": {"entries": rows}}, {}) == {
+    assert results_of(
+        {"rollback": {"entries": [*rows, stays]}, "groups": {"entries": rows, "groups": ["audit"]}}, {}
+    ) == {
         "rollback": {"entries": [stays, *rows[:-1]]},
-        "groups": {},
+        "groups": {"groups": ["audit"]},
     }
