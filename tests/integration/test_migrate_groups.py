@@ -213,7 +213,7 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
     assert committed(destination, first) == {}
     # The plan that is there is the second wave's.
     ticket = (home / "report.md").read_text()
-    assert "Rolled back: 4 of 4 group-partitions of 2 groups." in ticket and "lag at the source" not in ticket
+    assert "Rolled back: 2 of 4 group-partitions of 2 groups." in ticket and "lag at the source" not in ticket
 
 
 def test_the_status_tells_what_a_wave_has_left_out_after_the_plan_of_another(source, orders, controller):

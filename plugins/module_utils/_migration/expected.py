@@ -166,12 +166,12 @@ def _not_after_earlier(entry: PlanEntry, receipt: ReceiptEntry, log: LogRange | 
         f"not after {receipt.written.offset}, to which the group was set from the same committed offset before: "
         "to choose anew, roll back first"
     )
-    if has_lost_last and entry.verdict is Verdict.EXACT:  # another offset is
-        entry = entry.without_certificate(Reason.EXPIRED, verified=None)
-    detail = "; ".join(filter(None, (entry.detail, why)))
     # Who has committed nothing at the source repeats nothing.
     repeats = entry.repeats if all(at.offset is None for at in entry.source) else None
     skipped = None if entry.skipped is None else max(0, entry.skipped - (entry.offset - first))
+    if has_lost_last and entry.verdict is Verdict.EXACT:  # another offset is
+        entry = entry.without_certificate(Reason.EXPIRED, verified=None)
+    detail = "; ".join(filter(None, (entry.detail, why)))
     return dataclasses.replace(entry, offset=first, leader_epoch=None, repeats=repeats, skipped=skipped, detail=detail)
 
 

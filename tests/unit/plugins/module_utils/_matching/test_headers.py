@@ -38,8 +38,10 @@ _AGAIN = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 7, 8]  # a second tool was stopped, a
         ("S a+h0@0 a+h1@0 a+h2@0 T a+h1@8<1 a+h2@9<2 a+h2@9<2 C=1", ("safe", 0, 1)),
         ("S 0:a+h0@0(gone) 1:a@0 T a@8<1 a+h0@9<0 C=1", ("exact", 0, 0)),
         (
-            "S 0:a+h2@10(aborted) 1:(marker) 2:a+h0@20 3:a+h0@30 4:a+h0@70(aborted) 5:(marker) "
-            "T a+h2@10<0 a+h0@20<2 a+h0@30<3 a+h0@70<4 C=3",
+            (
+                "S 0:a+h2@10(aborted) 1:(marker) 2:a+h0@20 3:a+h0@30 4:a+h0@70(aborted) 5:(marker) "
+                "T a+h2@10<0 a+h0@20<2 a+h0@30<3 a+h0@70<4 C=3"
+            ),
             ("safe", 2, 1),
         ),
     ],
