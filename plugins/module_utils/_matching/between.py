@@ -126,8 +126,8 @@ def count_back(
             width = begin - low + destination.within_budget(2 * width)
             continue
         if len(places) < lost:
-            others = [record for record in records if key(record) not in left]  # younger ones may be lost ones, too
-            return Back(destination.start, len(places), len(others) if len(others) == len(records) else None)
+            is_clear = left.isdisjoint(map(key, records))  # younger ones may be lost ones, too
+            return Back(destination.start, len(places), len(records) if is_clear else None)
         offset = min(record.offset for record in gone[places[-lost] :])
         counted = [record for record in records if record.offset >= offset and counts(record)]
         if low == destination.start:

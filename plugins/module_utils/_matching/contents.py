@@ -94,7 +94,7 @@ def _names_by_time(records: t.Iterable[Named[_Spot]]) -> _NamesByTime:
 
 
 def _is_changed(copy: Named[_Spot], names: t.Collection[Name], at_time: _NamesByTime) -> bool:
-    """Has this copy no record's name, or no one's of its name that has its time, although another record has it?"""
+    """Has this copy a name that no record has, or a time that only records with other names have?"""
     names_at_time = at_time.get(copy.time, ())
     return copy.name not in names or bool(names_at_time and copy.name not in names_at_time)
 

@@ -87,10 +87,8 @@ class CountedContents:
             columns.append(singles_of(sides, pairs, uncopied, recurs))
         timed = [int(record) for column in columns for record in column.timed[-1:]]
         untimed = [int(record) for column in columns for record in column.untimed[-1:]]
-        self.facts.last_by_time[0], self.facts.last_pair[0] = (
-            highest(timed),
-            highest(timed if recurs else timed + untimed),
-        )
+        self.facts.last_by_time[0] = highest(timed)
+        self.facts.last_pair[0] = highest(timed if recurs else timed + untimed)
         self._kinds: list[Counted] = [*columns]
         if recopied:
             self._kinds.append(Recopied(sides, recopied))

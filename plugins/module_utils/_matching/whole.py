@@ -201,8 +201,8 @@ def _from_count(reader: Reader, count: GroupCount) -> Decision:
         detail = f"the source's log is compacted: {lost}"
         at_most = answer.at_most + copies - (answer.may_be_lost - answer.may_be_lost_later)  # which are counted twice
         return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, at_most, detail=detail, **evidence)
-    has_kept_none = not matching.timestamp and not count.keeps_times and not answer.at_most
-    if first_wanted is not None and has_kept_none and _may_be_lost(reader, first_wanted.record, placed.offset):
+    has_kept_times = matching.timestamp or count.keeps_times
+    if not (answer.at_most or has_kept_times) and _may_be_lost(reader, first_wanted, placed.offset):
         most = reader.destination.end - placed.offset
         return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, most, detail=_OLDER, **evidence)
     to_come = _may_come(answer.to_come, times_changed=not (matching.timestamp or reader.source.facts.is_lossy))
@@ -210,13 +210,16 @@ def _from_count(reader: Reader, count: GroupCount) -> Decision:
     return by_count(answer, placed.offset, answer.arrived, to_come, otherwise, **evidence)
 
 
-def _may_be_lost(reader: Reader, copy: Record, offset: int) -> bool:
-    """May a copy be that of an equal consumed record that the source has lost, because it is older than all that is left?
+def _may_be_lost(reader: Reader, first_wanted: Located | None, offset: int) -> bool:
+    """May the first copy be that of an equal consumed record that the source has lost, as it is older than all that is left?
 
     Then the replication tool lags, unless it has written lower times: what stands around the offset may tell. Raises NotRead.
     """
-    source, is_timed = reader.source, reader.policy.with_timestamp and not copy.log_append_time
-    if not source.facts.is_lossy or not is_timed or copy.timestamp < 0:
+    source = reader.source
+    if first_wanted is None or not source.facts.is_lossy or not reader.policy.with_timestamp:
+        return False
+    copy = first_wanted.record
+    if copy.log_append_time or copy.timestamp < 0:
         return False
     source.want(source.start, source.start + _ALIKE)
     first = source.records(source.start, source.start + _ALIKE)

@@ -102,7 +102,7 @@ def merged_entry(
     if on_conflict == OnConflict.HIGHEST:
         from_start = entry.offset - log.log_start if lacking and on_uncommitted == OnUncommitted.START else 0
         # What has expired is nobody's any more.
-        unconsumed = min(max(apart, from_start), entry.offset - log.log_start)
+        unconsumed = max(0, min(max(apart, from_start), entry.offset - log.log_start))
         merged = dataclasses.replace(_requested(entry), skipped=unconsumed)
         if lacking:
             merged = _at_highest_of_all(merged, on_uncommitted, log)

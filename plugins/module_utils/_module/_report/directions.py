@@ -65,16 +65,16 @@ def _keep_receipt(total: Totals) -> str:
 
 def _after_rollback(undone: str, occasion: Occasion, rows: t.Sequence[GroupPartition]) -> tuple[str, ...]:
     """What to do after a rollback: the consumers of groups that it has left alone go on where they are."""
-    if occasion.made_again:
-        again = f"Made again: {first_names(occasion.made_again, MANY_NAMED)}. Start the consumers with these names."
-        rest = _after_rollback(undone, dataclasses.replace(occasion, made_again=()), rows) if rows else ()
-        return (again, *rest)
+    again = f"Made again: {first_names(occasion.made_again, MANY_NAMED)}. Start the consumers with these names."
+    steps = (again,) if occasion.made_again else ()
+    if steps and not rows:
+        return steps
     kept = {row.group for row in rows if row.state in WRITTEN}
     if not kept:
-        return (undone,)
+        return (*steps, undone)
     stay = f"Not rolled back: {first_names(sorted(kept), MANY_NAMED)}. Let their consumers go on{occasion.at_the_destination}."
     has_others = any(row.group not in kept for row in rows)
-    return (stay, f"For the other groups: {undone}") if has_others else (stay,)
+    return (*steps, stay, *([f"For the other groups: {undone}"] if has_others else []))
 
 
 def _remedies(total: Totals) -> str:

@@ -94,6 +94,8 @@ def test_what_is_repeated_and_skipped_is_counted_as_the_option_takes_a_group_wit
 def test_what_has_expired_is_not_skipped():
     (entry,) = plan("highest", ("billing", 0, 55), ("shipping", 0, 3))
     assert entry.skipped == 55 - LOG.log_start and "has not consumed 45 offsets before this one" in entry.detail
+    (entry,) = plan("highest", ("billing", 0, 5), ("shipping", 0, 3))  # all of it
+    assert entry.skipped == 0 and "has not consumed" not in entry.detail
 
 
 def test_what_the_highest_offset_itself_repeats_stays():
