@@ -399,7 +399,7 @@ from ..module_utils._migration._committing.outcome import CommitOptions, CommitO
 from ..module_utils._model import offset_formats, plan, receipt, removed, snapshot
 from ..module_utils._model.connection import Connection
 from ..module_utils._model.errors import WRITTEN, InvalidFile, MigrationError
-from ..module_utils._model.migration_status import DirectoryFiles, groups_of
+from ..module_utils._model.migrated_groups import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
 from ..module_utils._model.selection import Selection

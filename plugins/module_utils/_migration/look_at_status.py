@@ -20,7 +20,8 @@ from .._model.connection import Connection
 from .._model.errors import ConnectionFailed, NotAuthorized
 from .._model.failure_kinds import FailureKind
 from .._model.grouping import values_by_key
-from .._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
+from .._model.migrated_groups import DirectoryFiles, GroupFiles, groups_of
+from .._model.migration_status import GroupStatus, WayBack
 from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters
 from .._model.records import TopicPartition
@@ -164,7 +165,7 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
 
     One that is rolled back comes before plans, and those before what an earlier wave has left out, which needs no note.
     """
-    every = (group_files for files in directories for group_files in migration_status.groups_of(files))
+    every = (group_files for files in directories for group_files in groups_of(files))
     known = values_by_key((group_files.group, group_files) for group_files in every)
     for versions in known.values():
         versions.sort(key=_precedence, reverse=True)

@@ -21,7 +21,7 @@ from .._model.faults import raise_any
 from .._model.group_state import CommittedOffset, same_commit
 from .._model.grouping import values_by_key
 from .._model.lease import OpenRun
-from .._model.migration_status import DirectoryFiles, DirectoryRuns, GroupRun
+from .._model.migrated_groups import DirectoryFiles, DirectoryRuns, GroupRun
 from .._model.notes import Note
 from .._model.option_names import option_name
 from .._model.selection import Selection

@@ -17,7 +17,8 @@ from .._model.documents import utc_text
 from .._model.errors import InvalidFile, InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.faults import all_done, all_of
-from .._model.migration_status import DirectoryFiles, half_written, incomplete_lines, next_lines, status_table
+from .._model.migrated_groups import DirectoryFiles
+from .._model.migration_status import half_written, incomplete_lines, next_lines, status_table
 from .._model.option_names import option_name
 from .._model.selection import seen_on
 from . import files

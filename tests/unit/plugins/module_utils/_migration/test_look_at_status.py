@@ -11,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import DirectoryFiles
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.migrated_groups import DirectoryFiles
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry

@@ -8,22 +8,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import OpenRun
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
-    NEXT,
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.migrated_groups import (
     DirectoryFiles,
     DirectoryRuns,
     GroupRun,
-    GroupState,
+    groups_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
     GroupStatus,
     WayBack,
     assess,
-    groups_of,
     half_written,
     in_order,
     incomplete_lines,
     next_lines,
     status_table,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.next_steps import NEXT, GroupState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
     Origin,

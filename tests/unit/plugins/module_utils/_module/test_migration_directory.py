@@ -11,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import le
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt as receipt_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import groups_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.migrated_groups import groups_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
