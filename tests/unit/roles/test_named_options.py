@@ -64,7 +64,7 @@ NEVER_SHOWN = {
     "it removes no old groups": """
         _control.permissions.removal_obstacles _migration._committing.group_removal._beside_new_groups
         _migration._committing.removable.check_covered _migration._committing.removable.kept_groups
-        _migration._committing.rollback._without_old""",
+        _migration._committing.rollback_checks._without_old""",
     "the message leaves out what the role lacks": """
         _module.files.named_after""",
     "it starts no Spark": """

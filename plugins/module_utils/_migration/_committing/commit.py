@@ -27,7 +27,7 @@ from ..._model.visible_text import names_text
 from ..._model.wording import are, part_of
 from .. import renewal
 from ..file_clusters import changed_entries, check_cluster, check_same, correct_file, keeps_rollback
-from . import conflicts, coverage, rollback, writing
+from . import conflicts, coverage, rollback, rollback_checks, writing
 from .commit_decision import CommitDecision, check_targets, decide_commit
 from .conflicts import Target
 from .outcome import CommitOptions, CommitOutcome, Save, before_and_after, save_last
@@ -204,7 +204,7 @@ def roll_back(
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
     recreated = receipt.traits.recreated(now.traits)
-    rollback.check_recreated({**lacking, **rollback.targets(chosen, current)}, recreated, cluster)
+    rollback_checks.check_recreated({**lacking, **rollback.targets(chosen, current)}, recreated, cluster)
     policies = options.on_rewind, options.on_advance
     unjoined, one_cluster = rollback.unjoined(found), is_in_one_cluster()
     why = rollback.repeats(chosen, current, returned, unjoined, one_cluster=one_cluster, are_named=True)
@@ -215,7 +215,7 @@ def roll_back(
     gone = removed.gone() if removed is not None else None
     if gone is not None:
         taken = [entry for entry in entries if entry.key in wanted and entry.key in current]
-        renamed = describe_topics(destination, rollback.renamed_topics(taken), surely=True)
+        renamed = describe_topics(destination, rollback_checks.renamed_topics(taken), surely=True)
         old = {origin.group for entry in taken for origin in entry.origins}.difference(gone)
         # A group of the name of a removed one may exist, but not with what was removed.
         having = {name for name, reading in writing.read_named_groups(destination, old).items() if reading.offsets}
@@ -224,8 +224,8 @@ def roll_back(
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
     if gone is not None:  # offsets that would be left to no group
         taken = [entry for entry in taken if entry.group not in busy]
-        rollback.check_old_partitions(taken, renamed, gone, cluster)
-        rollback.check_old_groups(taken, having.union(gone if save is None else ()), gone, cluster)
+        rollback_checks.check_old_partitions(taken, renamed, gone, cluster)
+        rollback_checks.check_old_groups(taken, having.union(gone if save is None else ()), gone, cluster)
     writes = {key: target for key, target in wanted.items() if key[0] not in busy}
     concerned = {*(entry.key for entry in chosen), *writes}
     alone = sorted({entry.group for entry in chosen} - {entry.group for entry in entries})
@@ -258,7 +258,7 @@ def check_restorable(
     """
     partitions = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, partitions) if partitions else {}
-    notes = rollback.check_bounds(wanted, bounds, str(destination), file)
+    notes = rollback_checks.check_bounds(wanted, bounds, str(destination), file)
     whole = writing.check_write_acls(destination, wanted, what)
     check_targets(destination, wanted)
     return notes, whole

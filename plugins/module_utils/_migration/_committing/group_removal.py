@@ -26,7 +26,7 @@ from ..._model.visible_text import group_partition, visible_name
 from ..._model.wording import first_of
 from .. import not_taken
 from ..file_clusters import check_cluster, correct_file, keeps_rollback, plan_again
-from . import conflicts, removable, rollback, writing
+from . import conflicts, removable, rollback, rollback_checks, writing
 from .commit import check_restorable, roll_back
 from .conflicts import Commits, Target
 from .outcome import CommitOptions
@@ -266,14 +266,14 @@ def restore_old_groups(
     kept = _kept_by_policies(wanted, readings, options, name)
     staying = {group for group, _partition in kept}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
-    rollback.check_recreated(wanted, recreated, name)
+    rollback_checks.check_recreated(wanted, recreated, name)
     notes, _whole = check_restorable(cluster, wanted, "making the groups again", "removed.json")
     groups = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}
     back = names - staying - busy.keys()
     old = {origin.group for entry in taken for origin in entry.origins}
-    rollback.check_old_groups(taken, old - (names - back), gone, name)
+    rollback_checks.check_old_groups(taken, old - (names - back), gone, name)
     after = {key: target if key[0] in back else current.get(key) for key, target in was.items()}
     outcome = RemovalOutcome(
         sorted({group for group, _partition in wanted}),

@@ -3,7 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import rollback
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import rollback, rollback_checks
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -263,15 +263,15 @@ def test_a_pattern_that_matches_nothing_of_the_receipt_is_told_and_no_pattern_th
 def test_a_group_is_put_back_before_the_start_of_a_log_but_not_after_its_end():
     bounds = {P0: Bounds(20, 99, 99)}
     wanted = {("billing", P0): CommittedOffset(12), ("billing", P1): None}
-    (note,) = rollback.check_bounds(wanted, bounds, "cloud")
+    (note,) = rollback_checks.check_bounds(wanted, bounds, "cloud")
     assert note.kind is NoteKind.BEFORE_LOG_START
     assert note.text.startswith("billing orders-0: offset 12 is before the log's start 20")
     for offset, notes in ((20, []), (99, [])):
-        assert rollback.check_bounds({("billing", P0): CommittedOffset(offset)}, bounds, "cloud") == notes
+        assert rollback_checks.check_bounds({("billing", P0): CommittedOffset(offset)}, bounds, "cloud") == notes
     with pytest.raises(Refused, match="cloud, group billing, topic orders, partition 0: offset 100"):
-        rollback.check_bounds({("billing", P0): CommittedOffset(100)}, bounds, "cloud")
+        rollback_checks.check_bounds({("billing", P0): CommittedOffset(100)}, bounds, "cloud")
     with pytest.raises(Refused, match="which removed.json says .* Restore removed.json from history/"):
-        rollback.check_bounds({("billing", P0): CommittedOffset(100)}, bounds, "cloud", "removed.json")
+        rollback_checks.check_bounds({("billing", P0): CommittedOffset(100)}, bounds, "cloud", "removed.json")
 
 
 def test_why_nothing_of_a_group_goes_back_is_said():
