@@ -76,79 +76,37 @@ def translate(
     """
     wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
     expect_reading(expect_ranges, source, destination)
-    one_cluster, _of_snapshot = at_once(
-        lambda: clusters.are_one(source, destination), lambda: check_snapshot_cluster(snapshot, source)
-    )
-    # A misspelt rule is why something stays, and says so more plainly.
-    check_rules_fit(wanted, mapping, one_cluster, destination)
-    if not options.restores:
-        check_nothing_stays(wanted, one_cluster, source, destination)
-    # Before anything is decided by it: what changes from now on is seen by the commit.
-    at_source, at_destination = at_once(
-        lambda: clusters.look_at(source, {draft.source_partition.topic for draft in wanted}),
-        lambda: clusters.look_at(destination, {draft.partition.topic for draft in wanted}),
-    )
-    cluster_ids = at_source.cluster_id, at_destination.cluster_id
-    notes_of_names = (*equal_ids(*cluster_ids, one_cluster), *unknown_rules(wanted, mapping, source))
+    one_cluster = _check_clusters(snapshot, wanted, mapping, source, destination, options)
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
-    # A repartitioned topic has other partitions than the source's, and no promotion makes it.
-    promoted = {draft.partition.topic for draft in plain} - {draft.partition.topic for draft in merged}
-    source_counts = at_source.traits.counts
-    counts, predicted = _predicted(options.promotion, cluster_ids, promoted, at_destination.traits.counts)
-    if options.mirror is not None and wanted and not counts:
-        raise no_copies(wanted, destination, mapping)
-    destination_traits = at_destination.traits.with_counts(counts)
-    begun = Plan(
-        *cluster_ids,
-        snapshot.digest(),
-        (),
-        at_source.traits,
-        destination_traits,
-        options.match_on.parts,
-        # On a return, what begins so is what was migrated: producers may have moved to it, as the groups have.
-        own_prefix="" if options.on_new_records or mapping.prefixes.ending else mapping.prefixes.of_destination,
+    begun, predicted = _look(snapshot, plain, merged, mapping, source, destination, options)
+    source_counts, counts = begun.source_traits.counts, begun.destination_traits.counts
+    notes_of_names = (
+        *equal_ids(begun.source_id, begun.destination_id, one_cluster),
+        *unknown_rules(wanted, mapping, source),
     )
     # Topics and the edges of logs decide what they can, the strategy what is left.
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
     by_topics = {draft.key: drafts.without_records(draft, source_counts, counts, mapping) for draft in together}
     entries = {key: entry for key, entry in by_topics.items() if entry is not None}
     searched = [draft for draft in together if draft.key not in entries]
-    source_logs, destination_logs = logs = (
-        ClusterLogs(source, options.match_on, with_open=True),
-        ClusterLogs(destination, options.match_on, predicted=predicted),
-    )
+    source_logs = ClusterLogs(source, options.match_on, with_open=True)
+    destination_logs = ClusterLogs(destination, options.match_on, predicted=predicted)
     originals = {draft.source_partition for draft in searched}
     learn_both(source_logs, originals, destination_logs, {draft.partition for draft in searched})
-    for draft in searched:
-        if draft.committed is None:
-            facts = destination_logs.logs[draft.partition].facts
-            entries[draft.key] = draft.uncommitted(
-                options.on_uncommitted,
-                facts.log_start,
-                facts.end,
-                NOT_IN_BACKUP if options.restores else "no commit in the snapshot",
-                repeats=None if options.restores else 0,
-            )
+    entries |= {
+        draft.key: _uncommitted(draft, destination_logs, options) for draft in searched if draft.committed is None
+    }
     same_topics = _same_topics(begun, snapshot, options) if one_cluster else {}
-    left = {draft.key for draft in [*searched, *merged]}
-    # In one log, consumers whose commits keep their leader epochs find themselves that it was cut off, as they do now.
-    identified = (topic for topic, ids in same_topics.items() if None not in ids)
-    stay = {*identified} if options.strategy is Strategy.IDENTICAL else set()
-    cut = cut_off(
-        source,
-        [
-            draft
-            for draft in wanted
-            if draft.key in left
-            and draft.source_partition.partition < source_counts.get(draft.source_partition.topic, 0)
-            if draft.partition.topic not in stay or draft.partition != draft.source_partition
-        ],
+    left = {draft.key for draft in (*searched, *merged)}
+    cut = _cut_off(
+        source, [draft for draft in wanted if draft.key in left], source_counts, same_topics, options.strategy
     )
     entries |= _on_cut_logs(searched, plain, cut)
     undecided = {draft.key: draft for draft in searched if draft.key not in entries}
     highest = merged_groups.at_highest(undecided)
     earlier = still_true(previous, begun) if previous is not None else None
+    logs = source_logs, destination_logs
     with session_on_demand(options.spark, say) as spark:
         given = StrategyInput(
             undecided | highest, merged, *logs, source_counts, counts, same_topics, earlier, options, spark, say, cut
@@ -178,6 +136,97 @@ def translate(
             *entry_note(NoteKind.ABSENT, lacking, lambda entry: entry.absent),
             *new_records.new_record_notes(plan.entries),
         ),
+    )
+
+
+def _check_clusters(
+    snapshot: Snapshot,
+    wanted: t.Sequence[Draft],
+    mapping: Mapping,
+    source: Connection,
+    destination: Connection,
+    options: TranslateOptions,
+) -> bool:
+    """Are both one cluster? Raises Refused for a snapshot of another one, and for names that do not fit the answer."""
+    one_cluster, _of_snapshot = at_once(
+        lambda: clusters.are_one(source, destination), lambda: check_snapshot_cluster(snapshot, source)
+    )
+    # A misspelt rule is why something stays, and says so more plainly.
+    check_rules_fit(wanted, mapping, one_cluster, destination)
+    if not options.restores:
+        check_nothing_stays(wanted, one_cluster, source, destination)
+    return one_cluster
+
+
+def _look(
+    snapshot: Snapshot,
+    plain: t.Sequence[Draft],
+    merged: t.Sequence[Draft],
+    mapping: Mapping,
+    source: Connection,
+    destination: Connection,
+    options: TranslateOptions,
+) -> tuple[Plan, frozenset[TopicPartition]]:
+    """A plan without entries, of both clusters as they are now, and the partitions that a promotion will make.
+
+    It is before anything is decided by them: what changes from now on is seen by the commit.
+    """
+    wanted = [*plain, *merged]
+    at_source, at_destination = at_once(
+        lambda: clusters.look_at(source, {draft.source_partition.topic for draft in wanted}),
+        lambda: clusters.look_at(destination, {draft.partition.topic for draft in wanted}),
+    )
+    cluster_ids = at_source.cluster_id, at_destination.cluster_id
+    # A repartitioned topic has other partitions than the source's, and no promotion makes it.
+    promoted = {draft.partition.topic for draft in plain} - {draft.partition.topic for draft in merged}
+    counts, predicted = _predicted(options.promotion, cluster_ids, promoted, at_destination.traits.counts)
+    if options.mirror is not None and wanted and not counts:
+        raise no_copies(wanted, destination, mapping)
+    begun = Plan(
+        *cluster_ids,
+        snapshot.digest(),
+        (),
+        at_source.traits,
+        at_destination.traits.with_counts(counts),
+        options.match_on.parts,
+        # On a return, what begins so is what was migrated: producers may have moved to it, as the groups have.
+        own_prefix="" if options.on_new_records or mapping.prefixes.ending else mapping.prefixes.of_destination,
+    )
+    return begun, predicted
+
+
+def _uncommitted(draft: Draft, destination_logs: ClusterLogs, options: TranslateOptions) -> PlanEntry:
+    facts = destination_logs.logs[draft.partition].facts
+    return draft.uncommitted(
+        options.on_uncommitted,
+        facts.log_start,
+        facts.end,
+        NOT_IN_BACKUP if options.restores else "no commit in the snapshot",
+        repeats=None if options.restores else 0,
+    )
+
+
+def _cut_off(
+    source: Connection,
+    candidates: t.Iterable[Draft],
+    source_counts: t.Mapping[str, int],
+    same_topics: t.Mapping[str, TopicIds],
+    strategy: Strategy,
+) -> CutOff:
+    """Which of these commits the source's logs have not kept.
+
+    In one log, consumers whose commits keep their leader epochs find themselves that it was cut off, as they do now.
+    """
+    identified = {topic for topic, ids in same_topics.items() if None not in ids}
+    stay = identified if strategy is Strategy.IDENTICAL else frozenset[str]()
+    return cut_off(
+        source,
+        [
+            draft
+            for draft in candidates
+            if draft.source_partition.partition < source_counts.get(draft.source_partition.topic, 0)
+            and (draft.partition.topic not in stay or draft.partition != draft.source_partition)
+        ],
     )
 
 
