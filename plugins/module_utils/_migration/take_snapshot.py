@@ -31,6 +31,8 @@ from .._model.wording import first_names
 from . import not_taken, quiet, selected_groups
 from .file_clusters import check_cluster, keeps_rollback
 
+_Look = tuple[quiet.Seen, dict[str, str]]  # the groups, and why others have no offsets to move
+
 SECOND_READING = 0.5  # seconds after the first one, at least, where brokers do not tell of open transactions
 
 
@@ -158,7 +160,7 @@ def take(
         identity = check_cluster("file of removed groups", removed.identity, connection, keeps_rollback())
         gone, recreated = removed.readings(), removed.traits.recreated(identity.traits)
 
-    def look(names: t.Sequence[str]) -> tuple[quiet.Seen, dict[str, str]]:
+    def look(names: t.Sequence[str]) -> _Look:
         readings, without_offsets = selected_groups.read_selected(
             connection, names, selection, on_blocked, gone, skip_denied
         )
@@ -169,17 +171,7 @@ def take(
         seen = quiet.watch(connection, readings, selection, wait, stop_timeout, say, only_all, gone)
         return seen, without_offsets
 
-    existing, begun = {*gone}, time.monotonic()
-    if selection.group_patterns:
-        existing |= {listing.group for listing in groups.list_groups(connection, surely=False)}
-    selected = selection.select_groups(existing)
-    seen, without_offsets = look(selected.names)
-    if surely and selection.group_patterns:
-        # A coordinator may be moving. Watching the groups has taken most of the time that must pass before the second list.
-        existing |= {listing.group for listing in groups.list_groups_again(connection, begun)}
-        now = selection.select_groups(existing)
-        if now.names != selected.names:
-            selected, (seen, without_offsets) = now, look(now.names)
+    selected, existing, (seen, without_offsets) = _selected(connection, selection, gone, surely, look)
     selected_groups.check_groups_matched(selection, existing, selected, connection)
     unused = selection.unused("groups", existing, seen_on(connection))
     recalled = {name for name, reading in seen.readings.items() if reading is gone.get(name)}
@@ -221,6 +213,31 @@ def take(
         _not_told(seen.readings),
         unused,
     )
+
+
+def _selected(
+    connection: Connection,
+    selection: Selection,
+    gone: t.Collection[str],
+    surely: bool,
+    look: t.Callable[[t.Sequence[str]], _Look],
+) -> tuple[Selected, set[str], _Look]:
+    """The selected groups, all that exist as far as patterns ask for them, and what look() has found of the selected ones.
+
+    gone: removed groups, which count as existing. surely: see take().
+    """
+    existing, begun = {*gone}, time.monotonic()
+    if selection.group_patterns:
+        existing |= {listing.group for listing in groups.list_groups(connection, surely=False)}
+    selected = selection.select_groups(existing)
+    looked = look(selected.names)
+    if surely and selection.group_patterns:
+        # A coordinator may be moving. Watching the groups has taken most of the time that must pass before the second list.
+        existing |= {listing.group for listing in groups.list_groups_again(connection, begun)}
+        now = selection.select_groups(existing)
+        if now.names != selected.names:
+            selected, looked = now, look(now.names)
+    return selected, existing, looked
 
 
 def _without(reading: GroupReading, topics: t.Container[str]) -> GroupReading:
