@@ -48,7 +48,7 @@ options:
         for one group, C(group,topic,partition,offset) for several groups. It omits metadata and leader epochs.
       - V(structured_streaming) is a value of C(startingOffsets) for a query of Spark Structured Streaming, for one group. A
         partition without a committed offset starts at the start of the log.
-      - V(flink_sql) is the options of a table of Flink SQL for each topic, for one group.
+      - V(flink_sql) is the options of a table of Flink SQL for each topic, for one group. No module reads it as a snapshot.
     type: str
     choices: [json, csv, structured_streaming, flink_sql]
     default: json

@@ -72,10 +72,8 @@ options:
       - V(structured_streaming) is the checkpoint directory of a query of Spark Structured Streaming that reads Kafka, one of
         the files in its C(offsets) directory, or a value of C(startingOffsets). Of a directory, the module reads the last
         batch that the query has finished. Stop the query first.
-      - V(flink_sql) is the options C(topic) and C(scan.startup.specific-offsets) of tables of Flink SQL, alone or in
-        statements C(CREATE TABLE) and hints.
     type: str
-    choices: [auto, json, csv, structured_streaming, flink_sql]
+    choices: [auto, json, csv, structured_streaming]
     default: auto
   plan:
     description:
@@ -516,7 +514,7 @@ from ..module_utils._migration._planning.strategy import TranslateOptions
 from ..module_utils._model import plan as file
 from ..module_utils._model.match_on import PARTS
 from ..module_utils._model.notes import NoteKind
-from ..module_utils._model.offset_formats import OffsetFormat
+from ..module_utils._model.offset_formats import READ, OffsetFormat
 from ..module_utils._model.policies import ReturnEntries
 from ..module_utils._module import digests, exports, files, options, reset_making, results
 from ..module_utils._module.frame import Module
@@ -565,7 +563,7 @@ def main() -> None:
         **options.spec_of(Policy, "with_timestamp", "now"),
         **options.optional("path", "snapshot", "report", "csv", "export", "receipt", "promotion"),
         "snapshot_group": {"type": "str"},
-        "snapshot_format": options.choices("auto", "json", *OffsetFormat, default="auto"),
+        "snapshot_format": options.choices("auto", "json", *READ, default="auto"),
         "plan": {"type": "path", "required": True},
         "export_format": options.choices(OffsetFormat, default="csv"),
         **reset_making.SPEC,

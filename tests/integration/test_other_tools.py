@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import stock_csv
-from testbed.clients import Message, commit, committed, produce, read
+from testbed.clients import Message, commit, committed, produce
 from tests.support.killing import dies_in
 from tests.support.modules import Migration, refuses
 from tests.support.replication_tool import copied_topic
@@ -141,6 +141,4 @@ def test_offsets_of_a_group_are_written_for_streaming_and_flink(source, destinat
     migration.snapshot(copied, format="structured_streaming")
     assert json.loads(migration.snapshot_file.read_text()) == {copied: {"0": 4, "1": -2}}
     migration.snapshot(copied, format="flink_sql")
-    planned = migration.translate(snapshot_format="flink_sql", snapshot_group="flink")["entries"]
-    first = next(record.offset for record in read(destination, copied, [0]) if record.value == b"8")
-    assert (planned[0]["group"], planned[0]["offset"], planned[0]["verdict"]) == ("flink", first, "exact")
+    assert "'scan.startup.specific-offsets' = 'partition:0,offset:4'" in migration.snapshot_file.read_text()

@@ -34,14 +34,12 @@ class OffsetFormat(enum.StrEnum):
         return self is not OffsetFormat.CSV
 
 
+# The forms of snapshots. Flink's options say where a job has started, so a snapshot of them would move a group back.
+READ = (OffsetFormat.CSV, OffsetFormat.STRUCTURED_STREAMING)
 # Of the forms without names of groups.
 _WRITE = {
     OffsetFormat.STRUCTURED_STREAMING: streaming_offsets.to_starting_offsets,
     OffsetFormat.FLINK_SQL: flink_offsets.to_table_options,
-}
-_READ = {
-    OffsetFormat.STRUCTURED_STREAMING: streaming_offsets.read_streaming_offsets,
-    OffsetFormat.FLINK_SQL: flink_offsets.read_table_options,
 }
 
 
@@ -123,7 +121,7 @@ def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
 
 
 def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Snapshot:
-    """Read a file of another tool, without a byte order mark and not blank, as a snapshot. InvalidFile names the line.
+    """Read a file of READ, without a byte order mark and not blank, as a snapshot. InvalidFile names the line.
 
     group: whose offsets these are. It need not exist anywhere. Only CSV of four columns names the groups itself.
     """
@@ -135,7 +133,7 @@ def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Sn
                 f"{path} does not say whose offsets it holds",
                 remedy=f"set {option_name('snapshot_group')} to the name that they get in the plan; the group need not exist",
             )
-        positions = _READ[form](text, path)
+        positions = streaming_offsets.read_streaming_offsets(text, path)
         entries = [SnapshotEntry(group, partition, CommittedOffset(offset)) for partition, offset in positions.items()]
     names = sorted({entry.group for entry in entries})
     return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(sorted(entries)))

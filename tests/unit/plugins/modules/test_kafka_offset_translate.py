@@ -124,6 +124,13 @@ def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(tr
     assert not translate(snapshot=path)["changed"]
 
 
+def test_where_a_job_of_flink_has_started_is_no_snapshot(translate, tmp_path):
+    """Its offsets do not move while the job consumes, so a plan from them would repeat everything since."""
+    starts = "'topic' = 'orders',\n'scan.startup.specific-offsets' = 'partition:0,offset:5'\n"
+    path = saved(tmp_path / "etl.sql", starts)
+    assert "got: flink_sql" in translate(snapshot=path, snapshot_format="flink_sql", snapshot_group="billing")["msg"]
+
+
 @pytest.mark.parametrize("form", ["auto", "csv"])
 def test_csv_that_names_no_group_is_of_the_one_that_an_option_names(translate, tmp_path, form):
     path = saved(tmp_path / "offsets.csv", "\ufefforders,0,5\n")
