@@ -95,7 +95,7 @@ options:
       - It has the JSON files of O(directory) and of its C(return/), C(run.json) of each run in the history, versions, and
         the brokers' versions and requests where O(source_cluster) and O(destination_cluster) are given.
       - In all of them, aliases stand for the names of groups, topics, hosts, users and clients, for metadata, ids, and
-        digests, also within messages. No connection option is in it.
+        digests. No message is in it, and no connection option.
     type: path
   key_file:
     description:

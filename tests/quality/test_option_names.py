@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.aliases import Aliases
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import (
     IN_PHASE,
     OF_GROUPS,
@@ -93,19 +92,6 @@ def test_messages_name_options_by_the_function(path):
         f"line {node.lineno}: {node.value}" for node in texts(ast.parse(path.read_text())) if NAMED.search(node.value)
     ]
     assert bool(found) == ("/".join(path.parts[-2:]) in KEPT), "\n".join(found)
-
-
-def test_the_aliases_of_a_support_bundle_keep_the_names_of_options():
-    kept = [
-        word
-        for path in FILES
-        if "/".join(path.parts[-2:]) in KEPT
-        for node in texts(ast.parse(path.read_text()))
-        for word in node.value.split()
-        if NAMED.search(word)
-    ]
-    assert len(kept) > 30
-    assert [word for word in kept if Aliases("0" * 64).text(word) != word] == []
 
 
 def test_what_is_named_is_an_option():

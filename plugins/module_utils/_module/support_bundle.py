@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Put the files of a migration into one archive for somebody else, with aliases in place of names."""
+"""Put the files of a migration into one archive for somebody else, with aliases in place of names, and without messages."""
 
 from __future__ import annotations
 
@@ -67,11 +67,10 @@ def write_bundle(module: Module, versions: t.Mapping[str, str]) -> dict[str, t.A
     files.check_writable(key_file)
     kept = files.read(key_file)
     aliases = Aliases(secrets.token_hex(32) if kept is None else key_from(kept, key_file))
-    readable = {path: text for path, text in texts.items() if text is not None}
-    for text in readable.values():
-        aliases.learn(text)
     made, rows = {}, []
-    for path, text in readable.items():
+    for path, text in texts.items():
+        if text is None:
+            continue
         made[path], damaged = aliases.document(text)
         rows.append({"file": path, "damaged": damaged})
         if damaged:
