@@ -18,6 +18,7 @@ import typing as t
 from . import documents
 from .errors import InvalidFile
 from .failure_kinds import FailureKind
+from .grouping import nested
 from .records import TopicPartition
 
 EARLIEST = -2  # what startingOffsets calls the start of a log; every partition must be in it
@@ -27,9 +28,10 @@ _NOTHING = "-"  # a source that has no offset yet
 
 def to_starting_offsets(positions: t.Mapping[TopicPartition, int | None]) -> str:
     """The value of startingOffsets. A partition without an offset starts at the log's start, so that nothing is skipped."""
-    offsets: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(positions.items()):
-        offsets.setdefault(topic, {})[str(partition)] = EARLIEST if offset is None else offset
+    offsets = nested(
+        ((topic, str(partition)), EARLIEST if offset is None else offset)
+        for (topic, partition), offset in sorted(positions.items())
+    )
     return json.dumps(offsets, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
