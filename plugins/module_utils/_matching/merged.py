@@ -23,7 +23,7 @@ from .certificates import CountedBefore, NothingConsumed
 from .evidence import Decision, LogFacts, Policy, Span, blocked
 from .group_count import Answer
 from .lost_records import deleted_records
-from .whole import by_count
+from .whole import OLDER, by_count
 
 _ORDER_DIFFERS = (
     "records of several source partitions are in another order at the destination: consumed ones follow the first "
@@ -60,11 +60,13 @@ class Sources:
 
     due_from: before which time (ms since the epoch) there is no copy of an unconsumed record, if the destination has no record
     that the source still has, and the replication tool may have changed them; None otherwise, or if none is unconsumed.
+    is_older: no copy has its record's time, and none is as young as what the source, which may have lost records, still has.
     """
 
     positions: tuple[Position, ...]
     missing: Missing | None = None
     due_from: int | None = None
+    is_older: bool = False
 
     @property
     def consumed(self) -> int:
@@ -221,6 +223,8 @@ def _placed(sources: Sources, count: PartitionCount, destination: LogFacts, poli
 
 
 def _counted(sources: Sources, offset: int, answer: Answer) -> Decision:
+    if sources.is_older:
+        return Decision(Verdict.SAFE, offset, Reason.SOURCE_LOST_RECORDS, None, OLDER)
     arrived = sources.missing is None  # of all partitions together
     to_come = Reason.REPARTITIONED, f"{counted(answer.to_come, 'consumed record')} may still come to the destination"
     otherwise = Reason.REPARTITIONED, _ORDER_DIFFERS

@@ -29,9 +29,9 @@ _NEAR = 64  # offsets in which they must not come again
 Why = tuple[Reason, str]  # with the detail for the user
 
 _RECOPIED = Reason.RECOPIED, "the replication tool began again and copied consumed records a second time"
-_OLDER = (
+OLDER = (
     "copies from the offset on are older than all that the source still has: they may be those of equal consumed records that "
-    "it has lost"
+    "it has lost. If the tool changes timestamps, leave timestamp out of match_on"
 )
 _ORDER_DIFFERS = (
     Reason.ORDER_DIFFERS,
@@ -183,7 +183,9 @@ def _from_count(reader: Reader, count: GroupCount) -> Decision:
     last, first_wanted = _located(reader, before), _located(reader, after)
     is_unsure = answer.at_most > answer.repeats
     # Where the tool keeps times, copies with others may be those of a producer that writes to both clusters, in the same order.
-    may_tell = reader.destination.facts.log_append_time or not count.keeps_times
+    has_kept_times = matching.timestamp or count.keeps_times
+    is_older = not has_kept_times and _is_older(reader, last if first_wanted is None else first_wanted)
+    may_tell = reader.destination.facts.log_append_time or not (count.keeps_times or is_older)
     place = _place_of_last(reader, answer.offset) if is_unsure and may_tell else None
     if place is not None:  # so no consumed record is to come, and none follows an offset from there on
         answer = answer._replace(to_come=0, if_lost=answer.if_lost if answer.offset < place else 0)
@@ -201,30 +203,28 @@ def _from_count(reader: Reader, count: GroupCount) -> Decision:
         detail = f"the source's log is compacted: {lost}"
         at_most = answer.at_most + copies - (answer.may_be_lost - answer.may_be_lost_later)  # which are counted twice
         return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, at_most, detail=detail, **evidence)
-    has_kept_times = matching.timestamp or count.keeps_times
-    if not (answer.at_most or has_kept_times) and _may_be_lost(reader, first_wanted, placed.offset):
-        most = reader.destination.end - placed.offset
-        return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, most, detail=_OLDER, **evidence)
+    if is_older:
+        most = max(answer.at_most, reader.destination.end - placed.offset + answer.to_come)
+        return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, most, detail=OLDER, **evidence)
     to_come = _may_come(answer.to_come, times_changed=not (matching.timestamp or reader.source.facts.is_lossy))
     otherwise = _RECOPIED if answer.again else _ORDER_DIFFERS
     return by_count(answer, placed.offset, answer.arrived, to_come, otherwise, **evidence)
 
 
-def _may_be_lost(reader: Reader, first_wanted: Located | None, offset: int) -> bool:
-    """May the first copy be that of an equal consumed record that the source has lost, as it is older than all that is left?
+def _is_older(reader: Reader, located: Located | None) -> bool:
+    """Is a copy older than all that the source still has, so that it may be that of an equal record which the source has lost?
 
-    Then the replication tool lags, unless it has written lower times: what stands around the offset may tell. Raises NotRead.
+    Then the replication tool lags, unless it has written lower times. Raises NotRead.
     """
     source = reader.source
-    if first_wanted is None or not source.facts.is_lossy or not reader.policy.with_timestamp:
+    if located is None or not source.facts.is_lossy or not reader.policy.with_timestamp:
         return False
-    copy = first_wanted.record
+    copy = located.record
     if copy.log_append_time or copy.timestamp < 0:
         return False
     source.want(source.start, source.start + _ALIKE)
     first = source.records(source.start, source.start + _ALIKE)
-    is_older = all(copy.timestamp < record.timestamp for record in first)
-    return is_older and _place_of_last(reader, offset) is None
+    return all(copy.timestamp < record.timestamp for record in first)
 
 
 def _may_come(records: int, *, times_changed: bool) -> Why:

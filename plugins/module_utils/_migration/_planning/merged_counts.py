@@ -29,7 +29,7 @@ from ..cluster_logs import ClusterLogs
 from ..drafts import Draft, missing_at_destination, missing_at_source
 from .strategy import StrategyInput
 
-_FIRST_UNCONSUMED = 64  # offsets that are read to see how old unconsumed records are
+_FIRST = 64  # offsets that are read to see how old the unconsumed or the remaining records are
 
 Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]]"
 
@@ -203,7 +203,7 @@ def due_from(positions: t.Sequence[Position], count: GroupCount, source: Cluster
     spans = []
     for at in positions:
         start = max(at.consumed_below, at.facts.log_start)
-        spans.append((at.partition, (start, min(source.logs[at.partition].end, start + _FIRST_UNCONSUMED))))
+        spans.append((at.partition, (start, min(source.logs[at.partition].end, start + _FIRST))))
     source.read([(partition, (start, end)) for partition, (start, end) in spans if start < end])
     times = []
     for partition, (start, end) in spans:
@@ -211,6 +211,21 @@ def due_from(positions: t.Sequence[Position], count: GroupCount, source: Cluster
         if records or end < source.logs[partition].end:
             times.append(min((record.timestamp for record in records), default=0))
     return min(times, default=None)
+
+
+def is_older(merged: Merged, source: ClusterLogs, destination: ClusterLogs, policy: Policy) -> bool:
+    """Is all of the destination older than what the source, which may have lost records, still has? See Sources.is_older."""
+    if not (policy.with_timestamp and _is_lossy(merged, source)):
+        return False
+    logs = [source.logs[at] for at in merged.sources]
+    spans = [(log.facts.log_start, min(log.end, log.facts.log_start + _FIRST)) for log in logs]
+    source.read(list(zip(merged.sources, spans, strict=True)))
+    records = (record for log, span in zip(logs, spans, strict=True) for record in log.between(*span))
+    oldest = min((record.timestamp for record in records), default=-1)
+    if oldest < 0:
+        return False
+    destination.look_up((at, oldest) for at in merged.targets)
+    return all(destination.logs[at].first_at(oldest) is None for at in merged.targets)
 
 
 def read_around(

@@ -23,6 +23,7 @@ from .merged_counts import (
     counting,
     due_from,
     found_in,
+    is_older,
     lacking,
     merged_topics,
     missing_records,
@@ -98,9 +99,16 @@ def _by_records(merged: Merged, given: StrategyInput, waiting: ReplicationWait) 
         while True:
             counts = count([tuple(at.consumed_below for at in of_group) for of_group in positions()])
             source.learn_starts(merged.sources)
+            keep_times = [group_count.keeps_times or group_count.matching.timestamp for group_count in counts]
+            older = not all(keep_times) and is_older(merged, source, destination, options.policy)
             sources = [
-                Sources(of_group, missing_records(of_group, group_count), due_from(of_group, group_count, source))
-                for of_group, group_count in zip(positions(), counts, strict=True)
+                Sources(
+                    of_group,
+                    missing_records(of_group, group_count),
+                    due_from(of_group, group_count, source),
+                    is_older=older and not keeps_times,
+                )
+                for of_group, group_count, keeps_times in zip(positions(), counts, keep_times, strict=True)
             ]
             starts = {at: destination.logs[at].facts.log_start for at in merged.targets}
             read_around(merged, destination, zip(sources, counts, strict=True), options.policy)

@@ -47,6 +47,7 @@ class Side:
         self.looks, self.grows = 0, grows
         self.retention_ms: int | None = None
         self.younger: dict[int, int] = {}
+        self.first_young: int | None = 5
 
     def learn(self, partitions: t.Collection[TopicPartition]) -> None:
         self.looks += 1
@@ -71,7 +72,7 @@ class Side:
 
     def look_up(self, times: t.Iterable[tuple[TopicPartition, int]]) -> None:
         for partition, time in times:
-            self.logs[partition].lookups[time] = 5
+            self.logs[partition].lookups[time] = self.first_young
 
 
 class Spark:
@@ -285,6 +286,31 @@ def test_waiting_ends_when_the_destination_does_not_grow(spark):
     found = entries(spark, draft(EU[0], 20), wait_for_replication=0.05)
     assert {each.reason for each in found} == {Reason.DESTINATION_LAGS}
     assert len(spark.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("keeps_times", "first_young", "match_on", "verdict"),
+    [
+        (False, None, MatchOn(), Verdict.SAFE),
+        (False, 5, MatchOn(), Verdict.EXACT),
+        (True, None, MatchOn(), Verdict.EXACT),
+        (False, None, MatchOn.of(["key", "value"]), Verdict.EXACT),
+    ],
+)
+def test_copies_of_an_earlier_round_are_not_those_of_what_the_source_still_has(
+    spark, keeps_times, first_young, match_on, verdict
+):
+    """Statuses recur, and the tool was down for longer than the retention: no copy is as young as the source's records."""
+    spark.answers = [told()._replace(matching=Matching(False, False), keeps_times=keeps_times)]
+    source, destination = Side([*EU, *US], 50), Side(ALL, 100)
+    source.starts[EU[0]] = 15
+    destination.first_young = first_young
+    policy = Policy(with_timestamp=match_on.timestamp)
+    sides = {"source": source, "destination": destination, "policy": policy, "match_on": match_on}
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), **sides)
+    assert {(each.verdict, each.offset, each.repeats) for each in found} == {
+        (verdict, 8, None if verdict is Verdict.SAFE else 0)
+    }
 
 
 @pytest.mark.parametrize(("younger", "offset", "reason"), [({}, 8, None), ({6: 99}, 5, Reason.SOURCE_LOST_RECORDS)])
