@@ -69,9 +69,9 @@ options:
       - V(auto) tells V(json) from V(csv).
       - V(json) and V(csv) are what M(streamshift.kafka.kafka_group_offsets) writes. V(csv) is also what
         C(kafka-consumer-groups) exports.
-      - V(structured_streaming) is the checkpoint directory of a query of Spark Structured Streaming that reads Kafka, one of
-        the files in its C(offsets) directory, or a value of C(startingOffsets). Of a directory, the module reads the last
-        batch that the query has finished. Stop the query first.
+      - V(structured_streaming) is the checkpoint directory of a query of Spark Structured Streaming that reads Kafka, the file
+        of its last finished batch in C(offsets), or a value of C(startingOffsets). Of a directory, the module reads the
+        last batch that the query has finished. Stop the query first.
     type: str
     choices: [auto, json, csv, structured_streaming]
     default: auto

@@ -1,6 +1,7 @@
 """Offsets go to other tools and come from them: the stock tool, Spark Structured Streaming."""
 
 import json
+import shutil
 
 import pytest
 
@@ -117,6 +118,10 @@ def test_a_streaming_query_that_stops_at_the_source_and_starts_at_the_destinatio
         unfinished = checkpoint / "offsets/3"
         assert "is not of the last finished batch, which is batch 2" in migration.translate(
             via=refuses, **asked | {"snapshot": str(unfinished)}
+        )
+        alone = shutil.copy(checkpoint / "offsets/2", migration.directory / "2")
+        assert "nothing says whether that is finished" in migration.translate(
+            via=refuses, **asked | {"snapshot": str(alone)}
         )
         produce(source, copied, [Message(b"%d" % number, partition=number % 2) for number in range(60, 70)])
         produce(destination, copied, [Message(b"%d" % number, partition=number % 2) for number in range(60, 70)])

@@ -24,10 +24,10 @@ from .file_rows import Form, read_file
 KIND = "support-key"
 # Members whose texts are words of the collection or of Kafka.
 _KEPT = frozenset({
-    "action", "certificate", "chosen", "format", "kind", "lost_bound", "match_on", "matched_by", "method", "operation",
+    "action", "certificate", "chosen", "doubt", "format", "kind", "lost_bound", "match_on", "matched_by", "method", "operation",
     "origin", "pattern", "permission", "phase", "reason", "ready_since", "resource", "role", "step", "type", "verdict", "way",
 })  # fmt: skip
-_FOR_PEOPLE = frozenset({"detail", "doubt", "failure", "left_out", "told"})  # texts with names in them
+_FOR_PEOPLE = frozenset({"detail", "failure", "left_out", "told"})  # texts with names in them
 LEFT_OUT = "not in the bundle"  # in place of each, because it helps to know that there was one
 # Objects whose members are called like topics or groups.
 BY_NAME = frozenset({"commits", "ends", "lines", "logs", "topic_ids"})

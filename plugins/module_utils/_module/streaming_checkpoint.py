@@ -29,19 +29,13 @@ class OffsetsFile(t.NamedTuple):
 def offsets_file(path: str) -> OffsetsFile:
     """The offsets file of the last finished batch, for a checkpoint's directory; else the file itself. InvalidFile otherwise.
 
-    A file in offsets/ whose batch is not the last that was finished is refused: from it, the query would skip or repeat.
+    A file of another batch is refused, and one of which nothing says whether its batch is finished: from it, the query would
+    skip or repeat records. A value of startingOffsets is no such file.
     """
-    folder, name = os.path.split(files.absolute(path))
     if not os.path.isdir(path):
         text = files.read_required(path, "offsets", MADE_BY)
-        checkpoint = os.path.dirname(folder)
-        if os.path.basename(folder) == "offsets" and os.path.isdir(os.path.join(checkpoint, "commits")):
-            last = _last_batch(checkpoint)
-            if name != str(last):
-                raise InvalidFile(
-                    f"{path} is not of the last finished batch, which is batch {last}",
-                    remedy=f"give {os.path.join(folder, str(last))}, or the checkpoint's directory {checkpoint}",
-                )
+        if not text.lstrip().startswith("{"):
+            _check_is_last(path)
         return OffsetsFile(text, path, [])
     last = _last_batch(path)
     file = os.path.join(path, "offsets", str(last))
@@ -54,6 +48,23 @@ def offsets_file(path: str) -> OffsetsFile:
         )
         notes.append(Note(NoteKind.BATCH_UNFINISHED, unfinished))
     return OffsetsFile(files.read_required(file, "offsets", MADE_BY), file, notes)
+
+
+def _check_is_last(path: str) -> None:
+    folder, name = os.path.split(files.absolute(path))
+    checkpoint = os.path.dirname(folder)
+    if os.path.basename(folder) != "offsets" or not os.path.isdir(os.path.join(checkpoint, "commits")):
+        raise InvalidFile(
+            f"{path} says where a batch ends, and nothing says whether that is finished",
+            why="Spark writes the file before the batch runs, and one of the same name in commits when it is done",
+            remedy="give the checkpoint's directory, with offsets and commits in it",
+        )
+    last = _last_batch(checkpoint)
+    if name != str(last):
+        raise InvalidFile(
+            f"{path} is not of the last finished batch, which is batch {last}",
+            remedy=f"give {os.path.join(folder, str(last))}, or the checkpoint's directory {checkpoint}",
+        )
 
 
 def _last_batch(checkpoint: str) -> int:

@@ -67,7 +67,7 @@ def home(tmp_path):
     )
     (folder / "snapshot.json").write_text(taken.replace(', "groups"', left_out))
     planned = (folder / "plan.json").read_text().replace('"detail": ""', '"detail": "as zanzibar has said"', 1)
-    doubted = '"way": "count", "doubt": "zanzibar has other times"'
+    doubted = '"way": "count", "doubt": "consumed records follow the offset"'
     (folder / "plan.json").write_text(planned.replace('"way": "count"', doubted, 1))
     look = '"look": {"at": 1, "commits": {"payroll": "9a0f7f6ef5b7ab4b"}, "ends": {"salaries.bonuses": [7]}}, "entries"'
     (folder / "report.json").write_text((folder / "report.json").read_text().replace('"entries"', look, 1))
@@ -108,6 +108,7 @@ def test_no_name_and_no_secret_is_in_the_archive(bundle, tmp_path, monkeypatch):
     login |= {"sasl_password": "s3cret-password", "client_config": {"ssl.engine.id": "web-7"}}
     result, files = bundle(source_cluster={"bootstrap_servers": ["127.0.0.1:1"], **login})
     assert not {(name, each) for name, text in files.items() for each in [*NAMES, *PLANTED] if each in text}
+    assert "consumed records follow the offset" in files["plan.json"]
     assert "s3cret-password" not in json.dumps(result)
     assert (tmp_path / "support.tar.gz").stat().st_mode & 0o777 == 0o600
     assert {"plan.json", "return/receipt.json", "history/2026-11-24T225301Z-migrate/run.json", "bundle.json"} <= set(

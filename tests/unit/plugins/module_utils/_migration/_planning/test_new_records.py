@@ -141,6 +141,11 @@ def test_what_is_not_counted_blocks_and_is_left_only_on_demand(monkeypatch):
     assert "an unknown number of unconsumed records" in left.detail
 
 
+def test_what_a_replication_tool_brings_while_the_source_is_looked_at_is_no_new_record():
+    """Producers have stayed at the destination, and the tool copies from there: its end is older than the source's."""
+    assert settled("abcd", Logs(OLD, "ab", more=["cd"]), exact(1, 1)) == exact(1, 1)
+
+
 def test_a_replication_tool_has_time_to_bring_them(monkeypatch):
     monkeypatch.setattr(settling, "PAUSE", 0)
     entry = exact(1, 1)
