@@ -22,9 +22,11 @@ class Traits:
 
     alphabet: so many different contents, 0 for all unlike; series: so many that come in turn; unlike: the share of
     records that are unlike any other even so. stamps: where the destination's broker stamps: no, whole, from, until,
-    between. times: what the tool does to times: kept, rewritten, some, zero_to_now, zero_to_one, rounded. manners:
-    what its passes do: drops, filter, doubles, reorders, overtaking. strangers, destination_markers: how often there
-    is one before a record.
+    between. times: what the tool does to times: kept, rewritten, some, zero_to_now, zero_to_one, rounded, moved (by one
+    distance), seconds (for milliseconds), arrival (near the records'). headers: what it does to headers: kept, added, some
+    (added to some copies), dropped. passes_change: of which passes both are said: all, first, later. own_headers: by how many
+    different headers records of one content may differ at the source. manners: what its passes do: drops, filter, doubles,
+    reorders, overtaking. strangers, destination_markers: how often there is one before a record.
     """
 
     size: int
@@ -40,7 +42,9 @@ class Traits:
     compaction: float = 0.0
     uncommitted: bool = False
     times: str = "kept"
-    headers: bool = False
+    headers: str = "kept"
+    passes_change: str = "all"
+    own_headers: int = 0
     route: str = "all"
     manners: tuple[str, ...] = ()
     two_tools: bool = False
@@ -130,6 +134,28 @@ _BACK = ("back_by_ms", "late_burst")
 _REWRITTEN = ("rewritten", "some", "rounded")
 
 
+_HEADERS: dict[str, t.Any] = {
+    "own_headers": (1, 2, 2, 3),
+    "headers": ("kept", "kept", "added", "some", "dropped"),
+    "passes_change": ("all", "first", "later"),
+}
+_MOVED: dict[str, t.Any] = {
+    "times": ("moved", "moved", "seconds", "arrival"),
+    "passes_change": ("all", "all", "first", "later"),
+}
+_SOMETIMES_MOVED = ("kept", "kept", "rewritten", "moved")
+_LITTLE: dict[str, t.Any] = {
+    "alphabet": (1, 2, 3, 5),
+    "clock": ("same", "steps", "steps", "bursts", "even", "back_by_ms", "some_zero", "none"),
+    "route": ("all", "again", "again", "late", "mixed"),
+    "lag": (False, True),
+}
+_LOST: dict[str, t.Any] = {"expiry": (False, True), "destination_retention": (False, True)}
+# What is copied of aborted records counts as that of equal ones: declared where the tool lags, or changes a part of the times.
+_ABORTED: dict[str, t.Any] = {"transactions": True, "uncommitted": True, "left_open": (False, True), "lag": False}
+_OPEN: dict[str, t.Any] = {"transactions": True, "left_open": (False, True)}
+
+
 def _mixed(random: rnd.Random) -> Traits:
     """Anything that breaks no declared assumption: copies of aborted records come with all times kept, or none."""
     its = _base(random)
@@ -143,7 +169,7 @@ def _mixed(random: rnd.Random) -> Traits:
     its.expiry = chance(0.2)
     its.uncommitted = chance(0.4)
     its.times = random.choice(("kept", "kept", "kept", "zero_to_now", "zero_to_one", *_REWRITTEN))
-    its.headers = chance(0.1)
+    its.headers = "added" if chance(0.1) else "kept"
     its.lag = chance(0.3)
     its.stamps = random.choice(("no", "no", "no", "whole", "from", "until", "between"))
     its.strangers = random.choice((0, 0, 0, 0.1, 0.3))
@@ -255,7 +281,19 @@ CLASSES: dict[str, _Make] = {
         clock=("steps", "even", "bursts", *_BACK),
         lag=(False, True),
     ),
-    "headers": _with(headers=True, route=("all", "again")),
+    "headers": _with(headers="added", route=("all", "again")),
+    "own headers": _with(**_HEADERS, **_LITTLE, times=_SOMETIMES_MOVED),
+    "own headers, stamped": _with(**_HEADERS, **_LITTLE, stamps="whole"),
+    "own headers, lost": _with(
+        **_HEADERS | {"passes_change": ("all", "later")}, **_LITTLE, **_LOST, times=_SOMETIMES_MOVED
+    ),
+    "own headers, transactions": _with(**_HEADERS, **_LITTLE, **_OPEN, times=("kept", "rewritten")),
+    "own headers, stamped, transactions": _with(**_HEADERS, **_LITTLE, **_OPEN, stamps="whole"),
+    "own headers, aborted": _with(**_HEADERS, **_LITTLE | _ABORTED, stamps=("no", "whole")),
+    "times moved": _with(**_MOVED, **_LITTLE),
+    "times moved, lost": _with(**_MOVED | {"passes_change": ("all", "later")}, **_LITTLE, **_LOST),
+    "times moved, transactions": _with(**_MOVED, **_LITTLE, **_OPEN),
+    "times moved, aborted": _with(**_MOVED | {"passes_change": "all"}, **_LITTLE | _ABORTED),
     "long, recurring": _with(
         scaled=0,
         size=tuple(range(260, 720, 20)),

@@ -16,6 +16,9 @@ def written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
     log: list[Original] = []
 
     def text() -> str:
+        return content() + (f"+h{random.randrange(traits.own_headers)}" if traits.own_headers else "")
+
+    def content() -> str:
         if traits.series:
             return f"d{len(log) % traits.series}"
         if not traits.alphabet:

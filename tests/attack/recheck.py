@@ -47,8 +47,8 @@ class _Facts:
             case proofs.NothingThere():
                 return not self.copies and edges.stable == edges.end and not self._consumed
             case proofs.WholeLogs():
-                # What times do not tell apart in some copies is told apart in others.
-                return self._counted(_content_and_time) or self._counted(_content)
+                # What times or headers do not tell apart in some copies is told apart in others.
+                return any(map(self._counted, (_content_and_time, _content, _with_headers_and_time, _with_headers)))
             case proofs.FromTheEnd():
                 return len(self._unconsumed) == proof.unconsumed and self._counted(self._key)
             case proofs.ContiguousToTheEnd():
@@ -121,6 +121,14 @@ class _Facts:
 
 def _content(record: Record) -> t.Hashable:
     return record.bare
+
+
+def _with_headers(record: Record) -> t.Hashable:
+    return record.fingerprint
+
+
+def _with_headers_and_time(record: Record) -> t.Hashable:
+    return record.fingerprint, record.timestamp
 
 
 def _content_and_time(record: Record) -> t.Hashable:

@@ -19,7 +19,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack.broker import Broker, Logs, digested
 from tests.attack.case import Case, Lately
@@ -135,29 +134,16 @@ def _read_whole(case: Case) -> tuple[Logs, Question]:
 
 
 def _both_counted(case: Case) -> counting.Logs:
-    """Both logs, ready to be counted; without headers where the tool adds some."""
+    """Both logs, ready to be counted."""
     logs = Logs(case)
-    source = logs.source.with_open
     edges = case.destination_edges
-
-    def made(name: str) -> counting.Logs:
-        def named(records: t.Iterable[Record]) -> list[Record]:
-            return [
-                record._replace(fingerprint=getattr(record, name), bare=getattr(record, name)) for record in records
-            ]
-
-        return counting.Logs(
-            counting.LogSet([named(source)], (0,), (logs.source.edges.end,)),
-            counting.LogSet([named(logs.destination.visible)], (edges.start,), (edges.end,)),
-            timestamps=case.options.with_timestamp,
-            stable=(logs.source.facts.end,),
-            lossy=logs.source.facts.is_lossy,
-        )
-
-    contents = {record.fingerprint for record in source}
-    bare = {record.bare for record in source}
-    full = sum(record.fingerprint in contents for record in logs.destination.visible)
-    return made("bare" if sum(record.bare in bare for record in logs.destination.visible) > full else "fingerprint")
+    return counting.Logs(
+        counting.LogSet([logs.source.with_open], (0,), (logs.source.edges.end,)),
+        counting.LogSet([logs.destination.visible], (edges.start,), (edges.end,)),
+        timestamps=case.options.with_timestamp,
+        stable=(logs.source.facts.end,),
+        lossy=logs.source.facts.is_lossy,
+    )
 
 
 def count(case: Case) -> Answer:

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import random as rnd
+from collections.abc import Sequence
 
 from tests.attack.case import HOUR, NO_TIME, NOON, Copy, Edges, Original
 from tests.attack.classes import Traits
@@ -14,8 +16,16 @@ from tests.attack.classes import Traits
 class Destination:
     """A log that tools and others write to."""
 
-    def __init__(self, random: rnd.Random, traits: Traits) -> None:
+    def __init__(self, random: rnd.Random, traits: Traits, records: Sequence[Original]) -> None:
         self.random, self.traits = random, traits
+        self.passes = 0
+        self._times: dict[str, set[int]] = collections.defaultdict(
+            set
+        )  # of the source's records, by content without headers
+        for record in records:
+            self._times[_bare(record.text)].add(record.time)
+        self._distance = self._of_no_equal_records(records) if traits.times == "moved" else 0
+        self._arrival = NOON + random.choice((0, 0, 5, -5, -1000))
         self.log: list[Copy] = []
         self.ever: set[int | None] = set()  # what was copied once, whatever has become of it
         self.start = self.next = random.choice((0, 0, 0, 3, 100))
@@ -37,7 +47,21 @@ class Destination:
         }[self.traits.stamps]
         return first <= self.written < last
 
+    @property
+    def _changes(self) -> bool:
+        return {"all": True, "first": self.passes == 1, "later": self.passes > 1}[self.traits.passes_change]
+
+    def _of_no_equal_records(self, records: Sequence[Original]) -> int:
+        """A distance by which no copy gets the time of an equal record: what then happens is declared."""
+        near = [by * way for by in (1, 2, 7, 10, 1 + self.random.randrange(3000)) for way in (1, -1)]
+        distances = self.random.sample([*near, HOUR, -HOUR, 5 * HOUR, -5 * HOUR], 14)
+        looks_right = (
+            by for by in distances if not any(r.time + by in self._times[_bare(r.text)] for r in records if r.time > 0)
+        )
+        return next(looks_right, 100 * HOUR)
+
     def copy(self, batch: list[Original]) -> None:
+        self.passes += 1
         for record in batch:
             while self.traits.strangers and self.random.random() < self.traits.strangers:
                 self._stranger(batch)
@@ -60,7 +84,7 @@ class Destination:
 
     def seen(self, record: Original) -> tuple[int, str]:
         """Time and content of a copy, as the tool writes it (and the broker may then stamp it)."""
-        way, time = self.traits.times, record.time
+        way, time = self.traits.times if self._changes else "kept", record.time
         now = self.clock if self.random.random() < 0.9 else self.clock + 1
         if self.stamping or way == "rewritten":
             time = now
@@ -70,10 +94,28 @@ class Destination:
             time = now
         elif way == "rounded":
             time = time // 10 * 10
-        text = record.text
-        if self.traits.headers:
-            text = text.partition("+")[0] + "+x"
-        return time, text
+        elif way == "moved" and time > 0:
+            time += self._distance
+        elif way == "seconds" and time > 0:
+            time //= 1000
+        elif way == "arrival":
+            time = self._arrive(record)
+        return time, self._with_headers(record.text)
+
+    def _arrive(self, record: Original) -> int:
+        """The tool's clock, which is not the producers'; never the time of an equal record, whose copy it would look like."""
+        self._arrival = max(self._arrival + self.random.randrange(3), record.time - 5 * self.random.randrange(2))
+        while self._arrival in self._times[_bare(record.text)]:
+            self._arrival += 1
+        return self._arrival
+
+    def _with_headers(self, text: str) -> str:
+        way = self.traits.headers if self._changes else "kept"
+        if way == "dropped":
+            return _bare(text)
+        if way == "added" or (way == "some" and self.random.random() < 0.3):
+            return text + ("x" if "+" in text else "+x")
+        return text
 
     def _stranger(self, batch: list[Original]) -> None:
         """Somebody else's record: mostly unlike any, sometimes equal but for its time, seldom equal altogether.
@@ -100,6 +142,10 @@ class Destination:
 
     def edges(self) -> Edges:
         return Edges(self.start, self.next, self.next, self.stamping, self.traits.destination_compaction)
+
+
+def _bare(text: str) -> str:
+    return text.partition("+")[0]
 
 
 def interleaved(random: rnd.Random, one: list[Original], other: list[Original]) -> list[Original]:

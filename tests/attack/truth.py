@@ -41,9 +41,9 @@ class Logs:
             for record in case.source
             if record.kind in ("data", "open") and not record.gone and edges.start <= record.offset < edges.end
         ]
-        originals = {record.offset: record.text for record in case.source}
-        # Contents are compared without headers where the tool adds some.
-        self._bare = any(c.origin is not None and originals[c.origin] != c.text for c in case.destination)
+        self._originals = {record.offset: record.text for record in case.source}
+        # Contents are compared without headers where the tool has changed those of some copies.
+        self.changed = {_bare(copy.text) for copy in case.destination if self.is_changed(copy)}
         self.time_of = {record.offset: record.time for record in case.source}
         self._times: dict[str, set[int]] = collections.defaultdict(set)
         for record in case.source:
@@ -58,14 +58,33 @@ class Logs:
         self.visible = [self.seen(copy) for copy in case.destination if copy.kind == "data"]
         self.offsets = [copy.offset for copy, _text, _time in self.visible]
         self.copies_of: dict[str, list[tuple[Copy, int | None]]] = collections.defaultdict(list)
-        self.copied_times: dict[int | None, set[int]] = collections.defaultdict(set)  # of which copies can be seen
+        # The times and the texts of their copies that can be seen.
+        self.copied_times: dict[int | None, set[int]] = {}
+        self._copied_texts: dict[int | None, set[str]] = {}
         for copy, text, time in self.visible:
             self.copies_of[text].append((copy, time))
-            self.copied_times[copy.origin].add(copy.time)
+            self.copied_times.setdefault(copy.origin, set()).add(copy.time)
+            self._copied_texts.setdefault(copy.origin, set()).add(copy.text)
 
     def text_of(self, text: str) -> str:
         """The content of a record with this text."""
-        return text.partition("+")[0] if self._bare else text
+        bare = _bare(text)
+        return bare if bare in self.changed else text
+
+    def is_changed(self, copy: Copy) -> bool:
+        """Has it other headers than its record?"""
+        return copy.origin is not None and self._originals[copy.origin] != copy.text
+
+    def look_alike(self, record: Original, copy: Copy, time: int | None) -> bool:
+        """Can a copy of its content, with this comparable time, be taken for one of the record?"""
+        texts = self._copied_texts.get(record.offset, set())
+        if time not in (_OTHER, record.time) and copy.time not in self.copied_times.get(record.offset, ()):
+            return False
+        if copy.text in (record.text, *texts):
+            return True
+        return self.is_changed(copy) and (
+            record.text not in texts or self._originals[t.cast(int, copy.origin)] == record.text
+        )
 
     def seen(self, copy: Copy) -> tuple[Copy, str, int | None]:
         """A copy with its content and comparable time."""
@@ -117,7 +136,8 @@ class Truth:
             copies = [(copy, time) for copy, time in self._logs.copies_of[text] if copy.offset >= offset]
             number = collections.Counter(time for _copy, time in copies)
             times = collections.Counter(record.time for record in records)
-            if sum(max(0, count - number[time]) for time, count in times.items()) > number[_OTHER]:
+            lacking = sum(max(0, count - number[time]) for time, count in times.items())
+            if lacking > number[_OTHER] or text in self._logs.changed:
                 skipped += len(records) - largest_matching([self._equal(record, copies) for record in records])
         return skipped
 
@@ -132,8 +152,7 @@ class Truth:
 
     def _equal(self, record: Original, copies: t.Iterable[tuple[Copy, int | None]]) -> list[int]:
         """The offsets of those copies of its content that can be taken for one of the record: any that looks like one."""
-        times = self._logs.copied_times[record.offset]
-        return [copy.offset for copy, time in copies if time in (_OTHER, record.time) or copy.time in times]
+        return [copy.offset for copy, time in copies if self._logs.look_alike(record, copy, time)]
 
     def repeats(self, offset: int, to_come: bool = False) -> int:
         """How many consumed records a consumer reads again that starts here. to_come: when the tool has caught up."""
@@ -144,15 +163,16 @@ class Truth:
         if not again:
             return 0
         wanted = [r for r in self.unconsumed.values() if again[self._logs.text_of(r.text)]]
-        everything = [(text, time) for _copy, text, time in read if again[text]]
-        others = [(text, time) for copy, text, time in read if again[text] and copy.origin not in self.consumed]
+        everything = [seen for seen in read if again[seen[1]]]
+        others = [seen for seen in everything if seen[0].origin not in self.consumed]
         return sum(again.values()) - (self._matched(wanted, everything) - self._matched(wanted, others))
 
     def repeats_with_lost(self, offset: int) -> int:
         """The same, with the copies of consumed records that the source has lost, as far as docs/the-rule.md promises it.
 
-        Without those that equal a record that is left, whose copies count as any others. And without those that nothing tells
-        from somebody else's: copies that have not kept their time, or are younger than what is left of the source around C.
+        Without those that equal a record that is left, whose copies count as any others, or do but for headers and have its time.
+        And without those that nothing tells from somebody else's: copies that have not kept their time, or are younger than what
+        is left of the source around C.
         """
         return self._with_lost.repeats(offset)
 
@@ -161,11 +181,14 @@ class Truth:
         """The truth as if the source still had them."""
         start = self.case.source_edges.start
         left = {self._logs.text_of(record.text) for record in self._logs.left}
-        kept = {copy.origin for copy, _text, time in self._logs.visible if time is not None}
+        left_times = {(_bare(record.text), record.time) for record in self._logs.left}
+        moved = {copy.origin for copy, _text, time in self._logs.visible if time is None}
+        kept = {copy.origin for copy, _text, _time in self._logs.visible} - moved
 
         def is_told(record: Original) -> bool:
             has_its_time = record.offset in kept and 0 <= record.time <= self._lost_until
-            return has_its_time and self._logs.text_of(record.text) not in left
+            is_alike = self._logs.text_of(record.text) in left or (_bare(record.text), record.time) in left_times
+            return has_its_time and not is_alike
 
         source = tuple(
             record._replace(gone=(record.gone or record.offset < start) and not is_told(record))
@@ -227,11 +250,24 @@ class Truth:
         last = max(there, default=-1)
         return all(copy.origin is None or copy.origin > last for copy in self.case.to_come)
 
-    def _matched(self, wanted: t.Iterable[Original], read: t.Iterable[tuple[str, int | None]]) -> int:
+    def _matched(self, wanted: t.Sequence[Original], read: t.Sequence[tuple[Copy, str, int | None]]) -> int:
         """How many of these records can be found among what is read, each in another copy."""
-        copies = collections.Counter(read)
+        copies = collections.Counter((text, time) for _copy, text, time in read)
         number = collections.Counter((self._logs.text_of(record.text), record.time) for record in wanted)
         found = 0
+        for changed in self._logs.changed.intersection(text for text, _time in number):
+            number = collections.Counter({key: count for key, count in number.items() if key[0] != changed})
+            found += largest_matching(
+                [
+                    [
+                        at
+                        for at, (copy, text, time) in enumerate(read)
+                        if text == changed and self._logs.look_alike(record, copy, time)
+                    ]
+                    for record in wanted
+                    if self._logs.text_of(record.text) == changed
+                ]
+            )
         missing: collections.Counter[str] = collections.Counter()
         for (text, time), count in number.items():
             own = min(count, copies[text, time])
@@ -272,6 +308,10 @@ class Truth:
         return arrived and before.isdisjoint(after | others) and self.best[1] == 0
 
 
+def _bare(text: str) -> str:
+    return text.partition("+")[0]
+
+
 def largest_matching(wishes: t.Sequence[t.Sequence[int]]) -> int:
     """How many can get one of what they wish for, each another one: by augmenting paths."""
     owner: dict[int, int] = {}
@@ -302,8 +342,14 @@ def is_doubted(case: Case) -> bool:
 
 
 def has_later_times(case: Case) -> bool:
-    """Has a record, or one like it, a copy with its own time, and a second one with another time?"""
+    """Has a record, or one like it, a copy with its own time or headers, and a second one with others?"""
     records = {record.offset: record for record in case.source}
-    origins = [(records[copy.origin], copy.time) for copy in case.destination if copy.origin is not None]
-    own, other = ({(r.text, r.time) for r, time in origins if (r.time == time) is is_own} for is_own in (True, False))
-    return not own.isdisjoint(other)
+    origins = [(records[copy.origin], copy) for copy in case.destination if copy.origin is not None]
+    for part, others in (("time", ("text", "time")), ("text", ("text",))):
+        kept = [
+            (tuple(getattr(record, other) for other in others), getattr(record, part) == getattr(copy, part))
+            for record, copy in origins
+        ]
+        if not {its for its, is_own in kept if is_own}.isdisjoint(its for its, is_own in kept if not is_own):
+            return True
+    return False

@@ -71,7 +71,7 @@ class _History:
         self.random, self.traits = random, traits
         self.written = written(random, traits)
         self.size = len(self.written)
-        self.destination = Destination(random, traits)
+        self.destination = Destination(random, traits, self.written)
         self.places: list[int] = [
             0,
             self.size,

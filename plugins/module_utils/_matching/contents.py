@@ -59,21 +59,51 @@ def told_apart(
         for copy in copies:
             by_name[copy.name].copies.append((copy.spot, copy.time))
         return list(by_name.values())
-    # What is told apart gets different times, so that counting considers that these may not tell, either. Where no copy has a
-    # record's time, names alone tell: by negative times, which show of no copy that it is surely a record's.
-    has_time = timestamps and any(copy.time in at_time for copy in copies)
-    numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
+    return [_by_numbers(source, list(zip(copies, changed, strict=True)), at_time, timestamps)]
 
-    def number(name: Name, time: Time) -> int:
+
+def _by_numbers(
+    source: t.Sequence[Named[_Spot]],
+    copies: t.Sequence[tuple[Named[_Spot], bool]],
+    at_time: _NamesByTime,
+    timestamps: bool,
+) -> ToldApart[_Spot]:
+    """Records of several names as one content: what is told apart gets different times, because these may not tell, either.
+
+    Counting considers that. Where no copy has a record's time, names alone tell: by negative times, which show of no copy that
+    it is surely a record's. copies: each with whether it is changed. A changed one stands for what has its time, if that is one
+    content or no copy with that name has kept it, and else for any that lacks copies. Beside such ones, a copy that has kept
+    its name alone stands for records with this name that lack one with their time.
+    """
+    has_time = timestamps and any(copy.time in at_time for copy, _is_changed in copies)
+    numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
+    kept = collections.Counter((copy.name, copy.time) for copy, is_changed in copies if not is_changed)
+    changed_at = {
+        copy.time: [name for name in names if not kept[name, copy.time]] or (names if len(names) == 1 else ())
+        for copy, is_changed in copies
+        if is_changed and (names := at_time.get(copy.time))
+    }
+    are_loose = any(is_changed and not changed_at.get(copy.time) for copy, is_changed in copies)
+    by_name = {copy.name for copy, is_changed in copies if are_loose and not is_changed and copy.time not in at_time}
+
+    def number(name: Name | None, time: Time) -> int:
+        if name in changed_at.get(time, ()):
+            name = None
         return numbers[name, time] if has_time else _ANOTHER - 1 - numbers[name, None]
 
-    keyed = [(record.spot, number(record.name, record.time)) for record in source]
+    keyed: list[tuple[_Spot, int]] = []
+    for record in source:
+        kept[record.name, record.time] -= 1
+        lacks_one = kept[record.name, record.time] < 0 and record.name not in changed_at.get(record.time, ())
+        keyed.append((record.spot, number(record.name, None if lacks_one and record.name in by_name else record.time)))
     both: list[tuple[_Spot, Time]] = []
-    for copy, is_changed in zip(copies, changed, strict=True):
-        # A changed copy stands for what has its time, if that is one content, and else for any that lacks copies.
-        possible: t.Collection[Name] = at_time.get(copy.time, ()) if is_changed else (copy.name,)
-        both.append((copy.spot, number(next(iter(possible)), copy.time) if len(possible) == 1 else _ANOTHER))
-    return [ToldApart(None, keyed, both)]
+    for copy, is_changed in copies:
+        if is_changed:
+            both.append((copy.spot, number(None, copy.time) if changed_at.get(copy.time) else _ANOTHER))
+        else:
+            is_by_name = copy.name in by_name and copy.time not in at_time
+            both.append((copy.spot, number(copy.name, None if is_by_name else copy.time)))
+    return ToldApart(None, keyed, both)
 
 
 def _all_together(

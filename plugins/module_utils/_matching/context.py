@@ -198,14 +198,13 @@ class Known:
     def check_times(self, records: c.Iterable[Record]) -> None:
         """See whether any of these, none of which is known, has the content of a source record with another time.
 
-        Raises OtherMatching.
+        The tool may have changed the headers as well. Raises OtherMatching.
         """
         if not self.matching.timestamp:
             return
-        matching = self.matching._replace(timestamp=False)
-        contents = {matching.key(record) for part in self._records for record in part}
-        if any(matching.key(record) in contents for record in records):
-            raise OtherMatching(matching)
+        contents = {record.bare for part in self._records for record in part}
+        if any(record.bare in contents for record in records):
+            raise OtherMatching(self.matching._replace(timestamp=False))
 
     def without_timestamps(self) -> bool:
         """Has any of the source records no timestamp that brokers can look up? Negative ones they cannot."""

@@ -60,8 +60,11 @@ class Singles(t.NamedTuple):
             placed.repeats[at] = len(copies) - before
         for (source, at), (records, _lowest) in self.cells.items():
             placed.repeats[at] -= from_on(records, placing.commits[source])
-        if self.recurs:
-            placed.also_lacking[0] = max(0, placed.repeats[0] - bisect.bisect_left(self.timed, placing.commits[0]))
+        if self.recurs and placed.repeats[0]:
+            lacking = {*self.untimed[: bisect.bisect_left(self.untimed, placing.commits[0])]}
+            copies, sources = self.copies[0]
+            following = sources[bisect.bisect_left(copies, placing.offsets[0]) :]
+            placed.also_lacking[0] = sum(source in lacking for source in following)
         low, high = (bisect.bisect_left(self.uncopied, place) for place in (placing.commits[0], placing.arrived))
         if self.sides.are_single and low < high:
             placed.absent[0], placed.first_absent[0] = high - low, int(self.uncopied[low])

@@ -66,3 +66,44 @@ def test_nothing_is_skipped_where_headers_alone_tell_records_apart(way, text: st
 def test_headers_tell_apart_what_was_copied_twice_with_its_own_time(way) -> None:
     case = parse("S h+1@5 h+2@6 h+3@7 T h+1@5<0 h+2@6<1 h+2@6<1 F h+3@7<2 C=1")
     assert way(case)[:3] == ("exact", 1, 0)
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole, lambda case: rule.count_by_spark([case])[0]])
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("S a+h0@5 a+h2@5 a+h0@9 T a+h0@80(L)<2 a@5<0 a@5<1 C=2", ("safe", 0, 2)),
+        ("S a+h0@5 a+h2@5 a+h0@9 T a+h0@80<2 a+h0x@5<0 a+h2x@5<1 C=1", ("safe", 0, 1)),
+        ("S b@1 a+h0@5 a+h2@5 a+h0@9 T b@1<0 a+h0@80<3 b@1<0 a@5<1 a@5<2 C=3", ("safe", 1, 3)),
+    ],
+    ids=["stamped, then without headers", "at another time, then with others", "again"],
+)
+def test_a_tool_that_changes_headers_alone_has_not_copied_records_of_other_times(
+    way, text: str, right: tuple[str, int, int]
+) -> None:
+    """One tool has begun with the last record, and then another one with the first ones: the last copies are theirs."""
+    case = parse(text)
+    answer = way(case)
+    assert answer[:3] == right
+    assert judge(case, "", answer) == []
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole, lambda case: rule.count_by_spark([case])[0]])
+@pytest.mark.parametrize("stamped", ["", "(L)"])
+def test_a_copy_that_has_kept_its_headers_alone_is_none_of_a_record_with_others(way, stamped: str) -> None:
+    """Another one may be, whose headers were changed as well: it stands before."""
+    source = "S a+h0@10 a+h1@20 a+h0@30"
+    case = parse(f"{source} T a+h1x@51{stamped}<1 a+h0@52{stamped}<2 a+h0@30<2 C=1")
+    answer = way(case)
+    assert answer[:3] == ("safe", 0, 1)
+    assert judge(case, "", answer) == []
+
+
+def test_the_verification_takes_a_copy_with_other_headers_for_no_record_of_another_time() -> None:
+    case = parse("S a+h0@0 a+h1@0 a+h0@1 a+h1@1 T a+h0x@0<0 a+h1@0<1 a+h0x@1<2 a+h1@1<3 a+h0@1<2 C=0")
+    assert rule.verify(case, [0, 1]) == [(0, 0), (1, 0)]
+
+
+def test_few_records_prove_nothing_beside_a_second_copy_with_other_headers_and_another_time() -> None:
+    with rule.thresholds(1):
+        assert rule.near(parse("S a+h0@0 T a+h0@0<0 a@1<0 C=1"))[:3] == ("safe", 1, 1)
