@@ -170,9 +170,9 @@ class Truth:
     def repeats_with_lost(self, offset: int) -> int:
         """The same, with the copies of consumed records that the source has lost, as far as docs/the-rule.md promises it.
 
-        Without those that equal a record that is left, whose copies count as any others, or do but for headers and have its time.
-        And without those that nothing tells from somebody else's: copies that have not kept their time, or are younger than what
-        is left of the source around C.
+        Without those that equal a record that is left, whose copies count as any others, or do but for headers, and have its
+        time. And without those that nothing tells from somebody else's: copies that have not kept their time, or are younger
+        than what is left of the source around C.
         """
         return self._with_lost.repeats(offset)
 

@@ -208,3 +208,10 @@ def test_what_has_expired_at_the_source_is_lost_where_the_destination_has_no_rec
     empty = types.SimpleNamespace(facts=types.SimpleNamespace(log_start=offset, high_watermark=offset))
     reader: t.Any = types.SimpleNamespace(source=types.SimpleNamespace(start=7), destination=empty)
     assert lost_before_any(reader) == 7
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_consumed_record_that_follows_is_not_counted_as_still_to_come_as_well(way: str) -> None:
+    """The broker has stamped its copy, so that nothing but the order says whether it has come."""
+    case = parse("S 0:z@0(gone) 1:t@1 2:u@2 3:w@3 T t@1<1 w@90(L)<3 u@91(L)<2 C=3")
+    assert WAYS[way](case)[:3] == ("safe", 1, 1)

@@ -277,6 +277,19 @@ def test_a_copy_of_a_lost_record_is_one_that_the_source_does_not_have() -> None:
     assert (told.destination_only, told.answers[0].first_wanted) == ((0,), 4)
 
 
+def test_what_is_to_come_does_not_depend_on_which_task_counts_which_record() -> None:
+    """The broker has stamped the last copies, and those of the consumed records have overtaken that of the unconsumed one."""
+    names = [bytes([number]) * 16 for number in range(8)]
+    source = tuple(Record(at + 1, at + 1, name, name) for at, name in enumerate(names))
+    copied = [*((at, False) for at in range(4)), (7, True), *((at, True) for at in range(4, 7))]
+    copies = tuple(Record(at, 1 + of, names[of], names[of], stamped) for at, (of, stamped) in enumerate(copied))
+    world = World((source,), (copies,), (8,), ((8,),))
+    told = [
+        count_directly([world], True, buckets, without_headers=True, lossy=[0])[0].answers[0] for buckets in (1, 4, 16)
+    ]
+    assert [(its.offset, its.repeats, its.to_come) for its in told] == [(4, 3, 0)] * 3
+
+
 def test_what_may_still_be_aborted_is_needed_and_does_not_hide_a_repeat() -> None:
     """The last a may be the consumed one: if the hidden a is aborted, the group has no other to read."""
     world = World((log([("a", 0), ("d", 0), ("a", 0)]),), (log([("a", 0), ("d", 0), ("a", 0)]),), (40,), ((2,),))
