@@ -289,7 +289,6 @@ CLASSES: dict[str, _Make] = {
     ),
     "own headers, transactions": _with(**_HEADERS, **_LITTLE, **_OPEN, times=("kept", "rewritten")),
     "own headers, stamped, transactions": _with(**_HEADERS, **_LITTLE, **_OPEN, stamps="whole"),
-    "own headers, aborted": _with(**_HEADERS, **_LITTLE | _ABORTED, stamps=("no", "whole")),
     "times moved": _with(**_MOVED, **_LITTLE),
     "times moved, lost": _with(**_MOVED | {"passes_change": ("all", "later")}, **_LITTLE, **_LOST),
     "times moved, transactions": _with(**_MOVED, **_LITTLE, **_OPEN),
@@ -329,6 +328,7 @@ UNKNOWABLE: dict[str, _Make] = {
     DECLARED + "aborted, stamped partly": _with(
         transactions=True, uncommitted=True, stamps=("from", "until", "between"), route=("all", "again")
     ),
+    DECLARED + "own headers, aborted": _with(**_HEADERS, **_LITTLE | _ABORTED, stamps=("no", "whole")),
     DECLARED + "rounded, copies missing": _with(
         times="rounded", destination_retention=(False, True), manners=("drops",)
     ),

@@ -76,6 +76,7 @@ class Logs:
         lost: list[int] = []
         if timestamps and lossy:
             copies, lost = self._without_lost(source, copies)
+        self._of_aborted = self._copies_of_aborted(aborted, source, copies)
         once, others = self._told_apart(source, copies)
         self._contents = CountedContents(
             sides,
@@ -85,7 +86,7 @@ class Logs:
             if len(sides.destinations) > 1
             else None,
             recurs=self._pair.recurs,
-            aborted=self._copies_of_aborted(aborted, source, copies),
+            aborted=self._of_aborted,
             lost=lost,
             kept=(others.kept_times, others.kept_headers),
         )
@@ -134,9 +135,15 @@ class Logs:
         return families
 
     def _alike(self, records: list[tuple[int, Record]], copies: list[tuple[int, Record]]) -> Alike:
+        # Beside copies that have kept their headers, that of an aborted record is none of an equal one that has other headers.
+        names = {record.fingerprint for _place, record in records}
+        not_theirs = self._of_aborted if any(copy.fingerprint in names for _place, copy in copies) else {}
         return alike_contents(
             [Named(place, record.fingerprint, record.timestamp) for place, record in records],
-            [Named(place, copy.fingerprint, self._time(copy)) for place, copy in copies],
+            [
+                Named(place, copy.fingerprint, None if place in not_theirs else self._time(copy))
+                for place, copy in copies
+            ],
             self._pair.timestamps,
         )
 

@@ -99,6 +99,16 @@ def test_a_copy_that_has_kept_its_headers_alone_is_none_of_a_record_with_others(
     assert judge(case, "", answer) == []
 
 
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+@pytest.mark.parametrize("consumed", ["0:b+h1@0(aborted)", "0:b+h1@0(gone)"])
+def test_the_copy_of_an_aborted_record_is_none_of_one_that_differs_by_headers(way, consumed: str) -> None:
+    """The aborted one follows, and has the same timestamp."""
+    case = parse(f"S {consumed} 1:b+h1@0 2:b+h0@0(aborted) T 0:b+h1@0<1 1:b+h0@0<2 C=1")
+    answer = way(case)
+    assert (answer.verdict, answer.offset) == ("exact", 0)
+    assert judge(case, "", answer) == []
+
+
 def test_the_verification_takes_a_copy_with_other_headers_for_no_record_of_another_time() -> None:
     case = parse("S a+h0@0 a+h1@0 a+h0@1 a+h1@1 T a+h0x@0<0 a+h1@0<1 a+h0x@1<2 a+h1@1<3 a+h0@1<2 C=0")
     assert rule.verify(case, [0, 1]) == [(0, 0), (1, 0)]
