@@ -25,7 +25,7 @@ class Destination:
         for record in records:
             self._times[_bare(record.text)].add(record.time)
         self._distance = self._of_no_equal_records(records) if traits.times == "moved" else 0
-        self._arrival = NOON + random.choice((0, 0, 5, -5, -1000))
+        self._arrival = NOON + (random.choice((0, 0, 5, -5, -1000)) if traits.times == "arrival" else 0)
         self.log: list[Copy] = []
         self.ever: set[int | None] = set()  # what was copied once, whatever has become of it
         self.start = self.next = random.choice((0, 0, 0, 3, 100))
