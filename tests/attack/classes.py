@@ -143,7 +143,6 @@ _MOVED: dict[str, t.Any] = {
     "times": ("moved", "moved", "seconds", "arrival"),
     "passes_change": ("all", "all", "first", "later"),
 }
-_SOMETIMES_MOVED = ("kept", "kept", "rewritten", "moved")
 _LITTLE: dict[str, t.Any] = {
     "alphabet": (1, 2, 3, 5),
     "clock": ("same", "steps", "steps", "bursts", "even", "back_by_ms", "some_zero", "none"),
@@ -282,15 +281,14 @@ CLASSES: dict[str, _Make] = {
         lag=(False, True),
     ),
     "headers": _with(headers="added", route=("all", "again")),
-    "own headers": _with(**_HEADERS, **_LITTLE, times=_SOMETIMES_MOVED),
+    "own headers": _with(**_HEADERS, **_LITTLE),
+    "own headers, times moved": _with(**_HEADERS | {"passes_change": "all"}, **_LITTLE, times=("rewritten", "moved")),
     "own headers, stamped": _with(**_HEADERS, **_LITTLE, stamps="whole"),
-    "own headers, lost": _with(
-        **_HEADERS | {"passes_change": ("all", "later")}, **_LITTLE, **_LOST, times=_SOMETIMES_MOVED
-    ),
-    "own headers, transactions": _with(**_HEADERS, **_LITTLE, **_OPEN, times=("kept", "rewritten")),
+    "own headers, lost": _with(**_HEADERS | {"passes_change": ("all", "later")}, **_LITTLE, **_LOST),
+    "own headers, transactions": _with(**_HEADERS, **_LITTLE, **_OPEN),
     "own headers, stamped, transactions": _with(**_HEADERS, **_LITTLE, **_OPEN, stamps="whole"),
     "times moved": _with(**_MOVED, **_LITTLE),
-    "times moved, lost": _with(**_MOVED | {"passes_change": ("all", "later")}, **_LITTLE, **_LOST),
+    "times moved, lost": _with(**_MOVED | {"passes_change": "all"}, **_LITTLE, **_LOST),
     "times moved, transactions": _with(**_MOVED, **_LITTLE, **_OPEN),
     "times moved, aborted": _with(**_MOVED | {"passes_change": "all"}, **_LITTLE | _ABORTED),
     "long, recurring": _with(
@@ -329,6 +327,8 @@ UNKNOWABLE: dict[str, _Make] = {
         transactions=True, uncommitted=True, stamps=("from", "until", "between"), route=("all", "again")
     ),
     DECLARED + "own headers, aborted": _with(**_HEADERS, **_LITTLE | _ABORTED, stamps=("no", "whole")),
+    DECLARED + "own headers, times moved partly": _with(**_HEADERS, **_LITTLE, times=("rewritten", "moved")),
+    DECLARED + "times moved partly, lost": _with(**_MOVED | {"passes_change": "later"}, **_LITTLE, **_LOST),
     DECLARED + "rounded, copies missing": _with(
         times="rounded", destination_retention=(False, True), manners=("drops",)
     ),
