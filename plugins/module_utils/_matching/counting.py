@@ -144,7 +144,8 @@ class Logs:
                 Named(place, copy.fingerprint, None if place in not_theirs else self._time(copy))
                 for place, copy in copies
             ],
-            self._pair.timestamps,
+            timestamps=self._pair.timestamps,
+            lossy=self._pair.lossy,
         )
 
     def _time(self, copy: Record) -> int | None:

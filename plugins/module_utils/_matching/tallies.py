@@ -77,6 +77,13 @@ class Tally(t.NamedTuple):
         following = from_on(self.copies, offset)
         return max(repeated, min(following, _if_lost(self.copies, offset, self.consumed, self.wanted) + self.hidden))
 
+    def lost_instead(self, offset: int) -> int:
+        """How many copies from this offset on may be those of consumed records that the source has lost: it has no others.
+
+        So of a content that recurs: the source still has several records of it, and the destination has more copies.
+        """
+        return from_on(self.copies, offset) if 1 < self.wanted < len(self.copies) and not self.by_time else 0
+
     def alternatives(self, _offset: int, repeated: int) -> int:
         """How many of these repeats would be still to come if their copies were those of records that the source has lost.
 
@@ -224,6 +231,11 @@ class Mixed:
         others = _if_lost(self._other, offset, self._consumed_without_own, self._wanted_without_own)
         surely = self._surely(offset, 0) + self._missing_on_either_side
         return max(repeated, min(from_on(self._offsets, offset), surely + others + self._hidden))
+
+    def lost_instead(self, offset: int) -> int:
+        """See Tally: a copy with its own time is none of a lost record."""
+        own = sum(from_on(copies, offset) for time, copies in self._own.items() if time >= 0)
+        return from_on(self._offsets, offset) - own if 1 < self.wanted < len(self._offsets) else 0
 
     def _untold(self) -> Mixed:
         """The same with copies of records without timestamps as those with other times: nothing tells whose they are."""

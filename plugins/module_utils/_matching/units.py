@@ -133,9 +133,10 @@ class Units:
                 missing = [place for place in unit.sources[-absent:] if commits[0] <= place < placing.arrived]
                 placed.absent[0] += len(missing)
                 placed.first_absent[0] = lowest((placed.first_absent[0], *missing[:1]))
-            if not count.consumed:
-                continue
             offset = offsets[at]
+            if not count.consumed:
+                placed.if_lost[0] += count.lost_instead(offset) if self._recurs else 0
+                continue
             last, best = count.last_consumed(offset), lasts[at]
             if last is not None and (best is None or last > best[0]):
                 lasts[at] = last, max(place for place in unit.sources if self._is_consumed(place, commits))

@@ -87,21 +87,26 @@ def _place_of_last(reader: Reader, offset: int) -> int | None:
     """The offset after the last consumed record, if it has come, although neither its time says so nor its content alone.
 
     The copy of its content may be that of a record that the source has lost, or somebody else's. The contents around it tell,
-    if they stand in the whole destination once: where a series comes again, the source may have lost an earlier one. The offset
-    need not follow that copy, because records that are needed may stand before it. Raises NotRead.
+    if they stand in the whole destination once: where a series comes again, the source may have lost an earlier one. Where few
+    are left before it, those from it on count as well. The offset need not follow that copy, because records that are needed
+    may stand before it. Raises NotRead.
     """
     before, after = _around(reader.source, reader.committed)
-    if not before:
-        return None
     if not reader.fits:
-        return offset if _alike(before, after, *_around(reader.destination, offset)) else None
+        return offset if before and _alike(before, after, *_around(reader.destination, offset)) else None
     known, last = {*before, *after}, before[-_ALIKE:]
+    series = last + after[: _ALIKE - len(last)]
     destination = reader.destination
     copies = [copy for copy in destination.records(destination.start, destination.end) if copy.bare in known]
     contents = [copy.bare for copy in copies]
-    ends = [at for at in range(len(last), len(contents) + 1) if contents[at - len(last) : at] == last]
-    place = copies[ends[0] - 1].offset + 1 if len(ends) == 1 else offset
-    return place if len(ends) == 1 and _alike(before, after, *_around(destination, place)) else None
+    begins = [at for at in range(len(contents)) if contents[at : at + len(series)] == series]
+    if len(begins) != 1 or len({*series}) < DISTINCT:
+        return None
+    if not last:
+        return copies[begins[0]].offset
+    place = copies[begins[0] + len(last) - 1].offset + 1
+    is_told = len(last) < _ALIKE or _alike(before, after, *_around(destination, place))
+    return place if is_told else None
 
 
 def _alike(before: list[bytes], after: list[bytes], copies_before: list[bytes], copies_after: list[bytes]) -> bool:
@@ -186,9 +191,10 @@ def _from_count(reader: Reader, count: GroupCount) -> Decision:
     has_kept_times = matching.timestamp or count.keeps_times
     is_older = not has_kept_times and _is_older(reader, last if first_wanted is None else first_wanted)
     may_tell = reader.destination.facts.log_append_time or not (count.keeps_times or is_older)
-    place = _place_of_last(reader, answer.offset) if is_unsure and may_tell else None
+    at = answer.offset if before is not None or first_wanted is None else first_wanted.record.offset
+    place = _place_of_last(reader, at) if is_unsure and may_tell else None
     if place is not None:  # so no consumed record is to come, and none follows an offset from there on
-        answer = answer._replace(to_come=0, if_lost=answer.if_lost if answer.offset < place else 0)
+        answer = answer._replace(to_come=0, if_lost=answer.if_lost if at < place else 0)
     placed = offset_between(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
     if placed.offset != answer.offset:
         answer = answer._replace(may_be_lost=answer.may_be_lost_later)

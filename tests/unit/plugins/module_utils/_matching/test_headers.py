@@ -117,3 +117,12 @@ def test_the_verification_takes_a_copy_with_other_headers_for_no_record_of_anoth
 def test_few_records_prove_nothing_beside_a_second_copy_with_other_headers_and_another_time() -> None:
     with rule.thresholds(1):
         assert rule.near(parse("S a+h0@0 T a+h0@0<0 a@1<0 C=1"))[:3] == ("safe", 1, 1)
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+def test_copies_with_added_headers_stand_for_their_records_where_no_time_tells(way):
+    """Another tool has copied everything again, and adds a header; the broker stamps the copies."""
+    numbers = range(60)
+    passes = [f"r{at}{header}(L)<{at}" for header in ("", "+x") for at in numbers]
+    answer = way(parse(f"S {' '.join(f'r{at}@{at}' for at in numbers)} T {' '.join(passes)} C=40"))
+    assert answer[:3] == ("exact", 100, 0)

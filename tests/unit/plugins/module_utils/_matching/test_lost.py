@@ -165,6 +165,21 @@ def test_a_tool_that_was_down_for_longer_than_the_retention_has_copied_nothing_o
     assert answer.decision.absent is None
 
 
+@pytest.mark.parametrize("way", ["near", "whole"])
+@pytest.mark.parametrize("left", [0, 1, 4, 16])
+@pytest.mark.parametrize("lag", [0, 10])
+def test_stamped_copies_of_recurring_contents_may_be_those_of_lost_records(way: str, left: int, lag: int) -> None:
+    """The tool lags, and the source has lost what the group has consumed: equal copies stand in for what has not come."""
+    statuses = random.Random(2)
+    source = tuple(Original(at, NOON + at, f"s{statuses.randrange(20)}", gone=at < 200 - left) for at in range(400))
+    copies = tuple(Copy(at, NOON + 10**7, its.text, at, stamped=True) for at, its in enumerate(source[: 400 - lag]))
+    case = Case(200, source, Edges(200 - left, 400, 400), copies, Edges(0, 400 - lag, 400 - lag, append_time=True))
+    answer = WAYS[way](case)
+    assert answer.offset is not None and answer.repeats is not None
+    assert answer.repeats >= max(0, 200 - answer.offset)
+    assert (answer.verdict, answer.offset) == ("exact", 200) or lag or left == 16
+
+
 def test_it_is_told_what_may_be_a_copy_of_a_lost_record() -> None:
     answer = rule.near(parse("S 0:p@0(gone) 1:u@1 T u@1<1 p@0<0 C=1"))
     assert answer.reason == "source_lost_records"
