@@ -24,6 +24,7 @@ options:
       - V(took) returns how long each step has taken.
       - V(next) returns what to do next.
       - V(way_back) returns how to roll back what is committed, and how much of it cannot be rolled back.
+      - V(settings) returns what the end of the run has to know to say the same in its report.
       - V(failed) returns whether a step has failed.
     type: list
     elements: str
@@ -48,7 +49,7 @@ import typing as t
 from ansible.plugins.lookup import LookupBase
 from ansible.template import Templar
 
-from ..module_utils._module._report.occasion import places
+from ..module_utils._module.directions import places
 from ..module_utils._module.run_outcome import RunOutcome
 from ..plugin_utils._last_words import LastWords
 from ..plugin_utils._results import results_of

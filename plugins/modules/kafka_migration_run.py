@@ -26,7 +26,8 @@ description:
     process that is killed, or a file system that is full, leaves no part of one. The directories have mode 0700, and the
     files 0600.
   - With O(state=reported), only writes the report. It says what was asked for, by whom, and how it ended, which
-    group-partitions are blocked or safe and why, what the verification found, what to do next, and how to roll back.
+    group-partitions are blocked or safe and why, what the verification found, and how to roll back. With O(state=ended), it
+    also says what is next, as the last lines of the run do.
     C(report.html) also has every group-partition in a table that sorts and searches. It is a single file that loads
     nothing from a network.
   - Connects to no cluster unless O(source_cluster) or O(destination_cluster) is set. Then it reads where the logs begin
@@ -152,8 +153,8 @@ options:
     choices: [fail, leave_out]
     default: fail
   role:
-    description: Role that has made the files, without the name of the collection. The report then has the commands to
-      go on and to roll back.
+    description: Role that has made the files, without the name of the collection. The report then has the command to roll
+      back, and with O(state=ended) the one that is next.
     type: str
   returns:
     description: Whether the run returns groups. The report then calls the clusters by their names, and has no command
@@ -180,6 +181,16 @@ options:
       C(exclude_group_patterns), C(topics), C(topic_patterns) and C(exclude_topic_patterns), and the values are lists.
     type: dict
     default: {}
+  settings:
+    description:
+      - What else the variables of the role say that decides what is next, for the report.
+      - The roles set this option. Do not set it yourself.
+    type: dict
+    suboptions:
+      on_blocked: {description: What a commit does about blocked group-partitions., type: str, default: fail}
+      renames: {description: Whether groups get other names in their cluster., type: bool, default: false}
+      live: {description: Whether producers go on while records are copied., type: bool, default: false}
+      after_rollback: {description: "What there is to say besides after a rollback.", type: list, elements: str, default: []}
   refusal:
     description: Why a commit of the plan would be refused now, for the report.
     type: str
@@ -273,7 +284,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ migration.headline }} See {{ migration.html }}"
 
-- name: Write it with the lag and with the logs, and with the commands to go on and to roll back
+- name: Write it with the lag and with the logs, and with the command to roll back
   streamshift.kafka.kafka_migration_run:
     directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
     state: reported
@@ -434,8 +445,8 @@ from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.policies import OnLocked, OnMismatch
 from ..module_utils._module import options
 from ..module_utils._module._report.migration_files import NAMES
-from ..module_utils._module._report.occasion import places
 from ..module_utils._module.assessment_results import write_assessment
+from ..module_utils._module.directions import places
 from ..module_utils._module.frame import Module
 from ..module_utils._module.report_writing import is_of_return, write_report
 from ..module_utils._module.run_begin import begin_run
@@ -496,6 +507,14 @@ def main() -> None:
         "on_mismatch": options.choices(OnMismatch, default="fail"),
         "returns": {"type": "bool", "default": False},
         "selection": {"type": "dict", "default": {}},
+        "settings": {
+            "type": "dict",
+            "options": {
+                "on_blocked": {"type": "str", "default": "fail"},
+                **{name: {"type": "bool", "default": False} for name in ("renames", "live")},
+                "after_rollback": {"type": "list", "elements": "str", "default": []},
+            },
+        },
         "started": {"type": "float"},
         "keep": {"type": "int", "default": 20},
         "release": {"type": "bool", "default": True},

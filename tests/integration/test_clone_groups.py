@@ -41,7 +41,7 @@ def test_a_group_that_is_blocked_ends_the_run_or_is_left_as_it_is(source, orders
     real = done(controller.clone_groups(on_blocked="skip_group", **rename))
     assert left_out in real.output and f"Old groups removed: {fine}." in real.output
     assert (
-        "Then start the consumers with the new names, but not those of groups that are blocked or left out. To"
+        "Then start the consumers with the new names, but not those of groups that are blocked or left out."
         in real.output
     )
     assert groups(source, orders) == [orders, f"{fine}-v2"]

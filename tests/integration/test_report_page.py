@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.run_recor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from tests.support.chromium import chromium, needs_chromium, watched
-from tests.support.reported import ENTRIES, OCCASION, entry, logs_of, texts_of, told
+from tests.support.reported import ENTRIES, entry, logs_of, texts_of, told
 
 pytestmark = needs_chromium
 
@@ -39,10 +39,8 @@ def browser() -> Iterator[Browser]:
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     """``opened(**settings of the browser)`` is the page; whatever it says on the console, or asks a network, fails the test."""
     file = tmp_path / "report.html"
-    occasion = dataclasses.replace(
-        OCCASION, ran_by="mia", steps=[Step("plan", 2.5, counts={"compared": 9000}), Step("commit", 1.0)]
-    )
-    made = told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2), occasion, LOGS)
+    steps = [Step("plan", 2.5, counts={"compared": 9000}), Step("commit", 1.0)]
+    made = told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2), LOGS, ran_by="mia", steps=steps)
     file.write_text(html_page(made), encoding="utf-8")
     said: list[str] = []
     pages = []

@@ -23,17 +23,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.sections import Section, Story
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import story
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.directions import Asked, places
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.run_outcome import RunOutcome
 
-OCCASION = Occasion(
-    "migrations/onprem-to-cloud",
-    "2026-11-23 01:00:00 UTC",
-    role="group_migration",
-    phase="migrate",
-    source="onprem",
-    destination="cloud",
-    selection={"groups": ["billing"]},
-    versions={"ansible-core": "2.19"},
-)
+WHEN = "2026-11-23 01:00:00 UTC"
+_ASKED = {field.name for field in dataclasses.fields(Asked)} - {"directory"}
+ASKED: dict[str, t.Any] = {
+    "role": "group_migration",
+    "phase": "migrate",
+    "source": "onprem",
+    "destination": "cloud",
+    "selection": {"groups": ["billing"]},
+}
 
 
 def entry(group: str, topic: str, number: int, verdict: Verdict = Verdict.EXACT, **more: t.Any) -> PlanEntry:
@@ -151,18 +152,25 @@ class Told(Story):
 
     @property
     def way_back(self) -> str:
-        return self._section("The way back").sentences[0]
+        return " ".join(self._section("The way back").sentences)
 
     @property
     def way_back_command(self) -> str:
         return self._section("The way back").command
 
 
-def told(
-    texts: t.Mapping[str, str], occasion: Occasion = OCCASION, logs: KnownLogs = NO_LOGS, **changes: t.Any
-) -> Told:
-    """The story of these files. changes: of the occasion."""
-    made = story(read_files(texts, "folder", OnMismatch.FAIL), dataclasses.replace(occasion, **changes), logs)
+def told(texts: t.Mapping[str, str], logs: KnownLogs = NO_LOGS, **given: t.Any) -> Told:
+    """The story of these files. given: members of what was asked, of the run, and of the occasion, besides ASKED."""
+    its = ASKED | given
+    phase, results = its.pop("phase"), its.pop("results", {})
+    if msg := its.pop("failure", ""):
+        results = {**results, "rollback" if phase == "rollback" else "commit": {"failed": True, "msg": msg}}
+    its["refused"] = bool(its.get("refusal"))
+    asked = Asked("migrations/onprem-to-cloud", **{name: its.pop(name) for name in _ASKED if name in its})
+    outcome = RunOutcome(results, phase, *places(asked.source, asked.destination, returns=asked.returns))
+    noted = {name: its.pop(name) for name in ("written", "steps", "left_out") if name in its}
+    run = dataclasses.replace(outcome.record(asked.role, None, 0.0, {"ansible-core": "2.19"}), **noted)
+    made = story(read_files(texts, "folder", OnMismatch.FAIL), Occasion(asked, outcome, run, WHEN, **its), logs)
     return Told(**{field.name: getattr(made, field.name) for field in dataclasses.fields(made)})
 
 

@@ -82,11 +82,6 @@ class RunRecord:
         """How many groups it has left out, or left an offset of them alone."""
         return sum(self.left_out.get(kind, 0) for kind in _GROUPS_LEFT_OUT)
 
-    @property
-    def may_not_start(self) -> int:
-        """How many groups its commit has said that must not start."""
-        return sum(step.counts.get("may_not_start", 0) for step in self.steps if step.step == "commit")
-
 
 def to_json(run: RunRecord) -> str:
     """The text of a run file."""

@@ -16,8 +16,6 @@ from .._model import run_record
 from .._model.errors import InvalidInput
 from .._model.history import REPORT_FILES, RUN
 from .._model.policies import OnMismatch
-from .._model.receipt import Key
-from .._model.records import TopicPartition
 from . import files, options
 from ._report.figures import KnownLogs, group_partitions
 from ._report.migration_files import NAMES, MigrationFiles, read_files
@@ -25,6 +23,7 @@ from ._report.occasion import Occasion
 from ._report.page import html_page
 from ._report.story import story
 from ._report.ticket import markdown
+from .directions import Asked, RoleSettings
 from .migration_directory import is_in_return
 from .results import note_results
 from .run_outcome import RunOutcome
@@ -57,7 +56,7 @@ def write_report(module: Module, outcome: RunOutcome, made: t.Callable[[], run_r
     logs = _logs(params, migration)
     last = None if outcome.results or params["state"] == "ended" else _last_run(paths[RUN], outcome, migration)
     run = last or made()
-    told = story(migration, _occasion(params, folder, outcome, run), logs)
+    told = story(migration, _occasion(params, migration, outcome, run), logs)
     if not module.check_mode:
         files.write(paths["report.html"], html_page(told))
         files.write(paths["report.md"], markdown(told))
@@ -79,50 +78,31 @@ def _last_run(path: str, outcome: RunOutcome, migration: MigrationFiles) -> run_
     return run if outcome.phase in ("", run.phase) else None
 
 
-def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: run_record.RunRecord) -> Occasion:
-    phase = run.phase or ""
-    is_rollback = phase == "rollback"
-    failure = (
-        "" if run.failure is None else f"The step {run.failure.step} failed ({run.failure.kind or 'see its message'})."
+def _occasion(
+    params: dict[str, t.Any], migration: MigrationFiles, outcome: RunOutcome, run: run_record.RunRecord
+) -> Occasion:
+    if run.failure is not None and not outcome.results:
+        msg = f"The step {run.failure.step} failed ({run.failure.kind or 'see its message'})."
+        outcome = dataclasses.replace(outcome, results={run.failure.step: {"failed": True, "msg": msg}})
+    refusal = " ".join((params["refusal"] or ("see the output of this run." if run.refused else "")).split("\n"))
+    asked = Asked(
+        files.absolute(params["directory"]),
+        **{name: params[name] or "" for name in ("role", "source", "destination")},
+        returns=is_of_return(params),
+        refused=bool(refusal),
+        source_lost=migration.plan is not None and not migration.plan.source_id,
+        settings=RoleSettings(**(params["settings"] or {})),
     )
     return Occasion(
-        folder,
+        asked,
+        outcome,
+        run,
         datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
-        role=params["role"] or "",
-        phase=phase,
-        returns=is_of_return(params),
-        source=params["source"] or "",
-        destination=params["destination"] or "",
         selection=_selection(params["selection"]),
-        versions=run.versions,
-        failure=_in_one_line(outcome.failure["msg"]) if outcome.failure is not None else failure,
-        refusal=_in_one_line(params["refusal"] or ("see the output of this run." if run.refused else "")),
+        refusal=refusal,
         ran_by=params["ran_by"] or "",
-        written=run.written,
-        left_out=outcome.in_use,
-        left_alone=outcome.left_alone,
-        unnamed=0 if outcome.results else run.groups_left_out,
-        may_start=outcome.standing if "may_start" in outcome.committed else None,
-        may_not_start=outcome.may_not_start if outcome.results else run.may_not_start,
-        unused_rules=outcome.unused_rules,
-        restored=_restored_offsets(outcome) if is_rollback else {},
-        restored_count=outcome.committed.get("written", run.written) if is_rollback else None,
-        made_again=outcome.results.get("groups", {}).get("groups", ()),
-        steps=[] if is_rollback else run.steps,
         files=[name for name in NAMES if name in params["files"]],
     )
-
-
-def _restored_offsets(outcome: RunOutcome) -> dict[Key, tuple[int | None, bool]]:
-    rows = outcome.committed.get("entries", ())
-    return {
-        (row["group"], TopicPartition(row["topic"], row["partition"])): (row["before"], row["changed"]) for row in rows
-    }
-
-
-def _in_one_line(message: t.Any) -> str:
-    """A message of several sentences, which has a line for each."""
-    return " ".join(str(message).split("\n"))
 
 
 def is_of_return(params: dict[str, t.Any]) -> bool:

@@ -39,6 +39,11 @@ class RunOutcome:
     at_destination: str = " at the destination"
     dry_run: bool = False
 
+    def result(self, step: str) -> Result:
+        """What the module of a step has returned, {} if it has not run."""
+        its = self.results.get(step, {})
+        return {} if its.get("skipped") else its
+
     @property
     def failed_step(self) -> str | None:
         """The first step that has failed."""
@@ -136,6 +141,19 @@ class RunOutcome:
     def may_not_start(self) -> int:
         """How many groups were asked for and must not start, because something of theirs is blocked, left out or astray."""
         return int(self.committed.get("may_not_start", 0)) + len(self.left_at_source) + len(self.astray)
+
+    @property
+    def not_moved(self) -> list[str]:
+        """The groups that a policy or members have kept as they were at the destination."""
+        return sorted({*self.committed.get("kept_groups", ()), *self.committed.get("active_groups", ())})
+
+    @property
+    def reversible(self) -> tuple[bool, int] | None:
+        """Whether a rollback takes any offset that stands, and how many no rollback takes; None where no commit has said it."""
+        if "receipt" not in self.committed:
+            return None
+        unwritten = self.committed.get("unwritten", 0)
+        return bool(self.committed["receipt"]) and not (unwritten and unwritten == self.committed["stands"]), unwritten
 
     @property
     def left_at_source(self) -> list[str]:

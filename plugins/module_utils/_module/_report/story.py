@@ -13,8 +13,9 @@ from ..._model.option_names import with_option_names
 from ..._model.record_sum import Bound, RecordSum
 from ..._model.report import by_gravity, problems_of
 from ..._model.verdicts import Reason, Verdict
-from ..._model.wording import counted, first_names
-from . import advice, directions
+from ..._model.wording import MANY_NAMED, counted, first_names
+from ..directions import Directions
+from . import advice
 from .figures import NO_LOGS, STANDING, WRITTEN, GroupPartition, KnownLogs, State, group_partitions, offset_text
 from .migration_files import MigrationFiles, has_groups
 from .occasion import Occasion
@@ -25,7 +26,10 @@ MOST_CHOSEN = 100  # names of each kind
 MOST_LEFT_OUT = 100  # lines
 MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others
 
-
+_UNKNOWN_STEP = (
+    "The last lines of the run have said what is next. The playbook streamshift.kafka.migration_status says where groups that "
+    "move to another cluster are now, and what is next for each of them."
+)
 _ORDER = (Verdict.BLOCKED, Verdict.SAFE, Verdict.REQUESTED, Verdict.UNCOMMITTED)
 
 
@@ -42,29 +46,29 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     if clauses:
         level = "warning" if level == "good" else level
         headline = f"{headline[:-1]}{''.join(clauses)}."
-    names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
+    asked = occasion.asked
+    names = f"{asked.source} to {asked.destination}" if asked.source and asked.destination else ""
     if occasion.is_within_one_cluster:
-        names = occasion.source
+        names = asked.source
     them = "it" if occasion.unnamed == 1 else "them"
     unnamed = f"This run left out {counted(occasion.unnamed, 'group')}. Its output names {them}."
-    lines = [*occasion.left_out, *occasion.why_left_alone, *([unnamed] if occasion.unnamed else []), *not_taken]
+    lines = [*occasion.outcome.in_use, *occasion.why_left_alone, *([unnamed] if occasion.unnamed else []), *not_taken]
     lines = list(dict.fromkeys(lines))
     more = [f"... and {counted(len(lines) - MOST_LEFT_OUT, 'more line')}"] if lines[MOST_LEFT_OUT:] else []
-    steps, command = directions.next_steps(files, occasion, total, rows)
-    way_back, command_back = directions.way_back(occasion, total)
+    directions = Directions(occasion.outcome, asked)
     exceptions, problems = tuple(_exceptions(rows)), tuple(_problems(files))
     notes = (*_notes(files, occasion, total), *logs.notes)
     left = (*lines[:MOST_LEFT_OUT], *more)
     sections = (
-        *steps_section(occasion.steps),
+        *steps_section([] if occasion.is_rollback else occasion.run.steps),
         Section("Exceptions", lines=left, rest="" if exceptions else _no_exceptions(files, occasion, total)),
         *exceptions,
         Section("Verification", sentences=() if problems else (_no_problems(occasion, total),)),
         *problems,
         restored_section(rows, occasion.restored) if occasion.is_rollback else group_section(rows, logs),
         *([Section("Notes", lines=tuple(note.text for note in notes))] if notes else []),
-        Section("What to do next", sentences=steps, command=command),
-        Section("The way back", sentences=(way_back,), command=command_back),
+        _next_section(files, occasion, directions, rows),
+        _back_section(occasion, directions, total),
     )
     return Story(
         title=f"Migration report: {names}" if names else "Migration report",
@@ -73,12 +77,50 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         facts=_facts(files, occasion),
         figures=figures_of(total)[: 2 if occasion.is_rollback else None],  # it plans and verifies nothing
         sections=sections,
-        failure=occasion.failure,
+        failure=occasion.failure or occasion.refusal,
         totals=None if occasion.is_rollback else total,
         rows=rows,
         logs=logs,
         notes=notes,
     )
+
+
+def _next_section(
+    files: MigrationFiles, occasion: Occasion, directions: Directions, rows: t.Sequence[GroupPartition]
+) -> Section:
+    step, at = directions.next(), occasion.outcome.at_destination
+    lines = [f"Made again: {first_names(occasion.made_again, MANY_NAMED)}."] if occasion.made_again else []
+    if occasion.is_rollback and (stay := first_names(occasion.outcome.not_moved, MANY_NAMED)):
+        lines.append(f"Not rolled back: {stay}. Let their consumers go on{at}.")
+    # The run may not know of the objection, which can be that of an earlier one.
+    objected = {row.group for row in rows if row.verified is False and row.state in STANDING}
+    if wrong := first_names(sorted(objected.intersection(occasion.outcome.may_start)), MANY_NAMED):
+        lines.append(f"Do not start the consumers of {wrong}: the verification objects to offsets that are committed.")
+    lines += step.sentences or [_UNKNOWN_STEP]
+    # One that names what the receipt does not have would be refused again.
+    is_refused = occasion.is_rollback and bool(occasion.failure) and occasion.taken(files.receipt) is None
+    command = "" if step.given is None or is_refused else occasion.command(step.given)
+    return Section("What to do next", sentences=tuple(lines), command=command)
+
+
+def _back_section(occasion: Occasion, directions: Directions, total: Totals) -> Section:
+    title, at, role = "The way back", occasion.outcome.at_destination, occasion.asked.role
+    if occasion.is_rollback:
+        command = occasion.command_to_migrate()
+        how = f"run again the playbook that had moved them, with all variables of that run{':' if command else '.'}"
+        failed = occasion.failure and occasion.run.written == 0
+        back = "Nothing was rolled back." if failed else f"To commit offsets for these groups again, {how}"
+        return Section(title, sentences=(back,), command="" if failed else command)
+    back = directions.way_back(f"stop the consumers{at}, and ", total.reversible)
+    can_roll_back, _unwritten = occasion.outcome.reversible or total.reversible
+    lines = [back or f"Nothing of this is committed{at}, so there is nothing to roll back."]
+    if can_roll_back and role:
+        lines.append(
+            f"If they have consumed{at} since, add -e {role}_on_rewind=rewind: they then consume these records again."
+        )
+    if can_roll_back:
+        lines.append("Keep receipt.json: without it, nothing can be rolled back.")
+    return Section(title, sentences=tuple(lines), command=occasion.command_back() if can_roll_back else "")
 
 
 def _state(row: GroupPartition, occasion: Occasion) -> State:
@@ -88,17 +130,17 @@ def _state(row: GroupPartition, occasion: Occasion) -> State:
         is_unchanged = occasion.restored_count == 0 or (known is not None and not known[1])
         return State.NOT_RESTORED if is_unchanged else row.state
     undone = row.state in (State.NOT_COMMITTED, State.ROLLED_BACK)
-    return State.LEFT_ALONE if undone and row.group in occasion.left_alone else row.state
+    return State.LEFT_ALONE if undone and row.group in occasion.outcome.left_alone else row.state
 
 
 def _left_out_clauses(occasion: Occasion, not_taken: t.Sequence[str]) -> list[str]:
     """What a headline says besides of what was left out, a part of a sentence each."""
     clauses = []
-    if occasion.left_out:
-        verb = "it is" if len(occasion.left_out) == 1 else "they are"
-        clauses.append(f", {counted(len(occasion.left_out), 'group')} left out because {verb} in use")
+    if in_use := occasion.outcome.in_use:
+        verb = "it is" if len(in_use) == 1 else "they are"
+        clauses.append(f", {counted(len(in_use), 'group')} left out because {verb} in use")
     if occasion.why_left_alone:
-        groups = counted(sum(map(bool, occasion.left_alone.values())), "group")
+        groups = counted(sum(map(bool, occasion.outcome.left_alone.values())), "group")
         clauses.append(f", {groups} left alone: see the exceptions")
     if occasion.unnamed:
         clauses.append(f", {counted(occasion.unnamed, 'group')} left out: see the exceptions")
@@ -115,10 +157,10 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
         return _rollback_headline(occasion, total, size)
     if occasion.failure:
         earlier = f" as planned, and {total.earlier:,} by earlier runs" if total.earlier else ""
-        failed = "The run failed, and changed no committed offset." if occasion.written == 0 else "The run failed."
+        failed = "The run failed, and changed no committed offset." if occasion.run.written == 0 else "The run failed."
         if files.plan is None:
             return "bad", f"{failed} It has made no plan."
-        return "bad", f"{failed} {written:,} of {size} committed{occasion.at_the_destination}{earlier}."
+        return "bad", f"{failed} {written:,} of {size} committed{occasion.outcome.at_destination}{earlier}."
     if files.plan is None and files.receipt is None:
         return (
             "warning",
@@ -130,9 +172,14 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
     if occasion.phase == "plan":
         return _planned_headline(occasion, total, size)
     # A run that is known to have written nothing has left out what was rolled back before.
-    if total.states[State.ROLLED_BACK] and not written and occasion.written is None and not occasion.leaves_groups_out:
+    if (
+        total.states[State.ROLLED_BACK]
+        and not written
+        and occasion.run.written is None
+        and not occasion.leaves_groups_out
+    ):
         return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
-    if not standing and not occasion.left_alone:
+    if not standing and not occasion.outcome.left_alone:
         return _planned_headline(occasion, total, size)
     done = f"{standing:,} of {size}"
     headline = (
@@ -170,7 +217,7 @@ def _rollback_headline(occasion: Occasion, total: Totals, size: str) -> tuple[st
     if not occasion.failure:
         others = f"; {counted(total.elsewhere, 'other')} in the receipt left alone" if total.elsewhere else ""
         return "warning", f"Rolled back: {_restored(occasion, total):,} of {size}{again}{others}."
-    if occasion.written == 0:
+    if occasion.run.written == 0:
         return "bad", "The rollback failed, and changed nothing."
     return "bad", f"The rollback failed, perhaps after it had restored some offsets{again}."
 
@@ -185,15 +232,15 @@ def _restored(occasion: Occasion, total: Totals) -> int:
 def _facts(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, str], ...]:
     """What was asked for, on which clusters, and by which versions, as far as it is known."""
     clusters = [
-        ("Source", occasion.source, files.source),
-        ("Destination", occasion.destination, files.destination),
+        ("Source", occasion.asked.source, files.source),
+        ("Destination", occasion.asked.destination, files.destination),
     ]
     if occasion.is_within_one_cluster:
-        clusters = [("Cluster", occasion.destination, files.destination)]
+        clusters = [("Cluster", occasion.asked.destination, files.destination)]
     facts = [
         ("Report made", occasion.when),
         ("Run by", occasion.ran_by),
-        ("Role", occasion.role),
+        ("Role", occasion.asked.role),
         ("Phase", occasion.phase),
         *(
             (name.replace("_", " ").capitalize(), first_names(chosen, MOST_CHOSEN))
@@ -206,9 +253,9 @@ def _facts(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, str], 
             else (side, name)
             for side, name, cluster in clusters
         ),
-        ("Directory", occasion.directory),
+        ("Directory", occasion.asked.directory),
         ("SHA-256 of plan.json", files.digests.get("plan.json", "")),
-        *occasion.versions.items(),
+        *occasion.run.versions.items(),
     ]
     return tuple((name, fact) for name, fact in facts if fact)
 
@@ -272,7 +319,7 @@ def _no_problems(occasion: Occasion, total: Totals) -> str:
     if any(total.states[state] for state in WRITTEN):
         by_whom = " Earlier runs have committed these offsets: see receipt.json."
     elif total.states[State.UNCHANGED] == total.partitions:
-        by_whom = f" The groups had these offsets already{occasion.at_the_destination}."
+        by_whom = f" The groups had these offsets already{occasion.outcome.at_destination}."
     earlier = f" {verified} by an earlier run.{_absent(total)}" if total.verified else ""
     return f"This run wrote nothing, and so it {so}.{by_whom}{earlier}"
 
@@ -299,7 +346,7 @@ def _problems(files: MigrationFiles) -> t.Iterator[Section]:
 
 
 def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterator[Note]:
-    yield from (Note(NoteKind.RULE_UNUSED, text) for text in occasion.unused_rules)
+    yield from (Note(NoteKind.RULE_UNUSED, text) for text in occasion.outcome.unused_rules)
     yield from (Note(NoteKind.FILE_LEFT_OUT, why) for why in files.left_out)
     missing = [
         name

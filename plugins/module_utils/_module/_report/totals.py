@@ -66,6 +66,11 @@ class Totals:
         return sum(self.states.get(state, 0) for state in _COMMITTED)
 
     @property
+    def reversible(self) -> tuple[bool, int]:
+        """As of a RunOutcome, as far as the files tell."""
+        return bool(self.earlier or any(self.states[state] for state in WRITTEN)), self.states[State.UNCHANGED]
+
+    @property
     def verified_text(self) -> str:
         """A part of a sentence after the number of those that are verified."""
         return f"verified ({self.within_limit:,} within the limit only)" if self.within_limit else "verified"

@@ -46,7 +46,7 @@ def test_what_is_rolled_back_in_the_directory_of_a_return_is_a_return(report, mi
     (back / "receipt.json").write_text((migration / "receipt.json").read_text())
     asked = {"role": "group_migration", "phase": "rollback", "source": "cloud", "destination": "onprem"}
     for folder, cluster in ((migration, "at the destination"), (back, "on onprem")):
-        report(directory=str(folder), files=["receipt.json"], **asked)
+        report(directory=str(folder), files=["receipt.json"], results={"rollback": {"kept_groups": ["web"]}}, **asked)
         assert f"Let their consumers go on {cluster}." in (folder / "report.md").read_text()
 
 
@@ -96,8 +96,10 @@ MOVED = {
     "commit": {"written": 2, "may_start": ["billing"]},
     "readiness": {"not_ready": ["billing"], "not_started": ["billing"]},
 }
-IN_USE = {"commit": {"written": 0, "active_groups": ["billing", "fraud"]}}
-KEPT = {"commit": {"written": 0, "kept_groups": ["billing"], "left_out": ["billing orders-0: kept"]}}
+IN_USE = {
+    "commit": {"written": 0, "may_start": [], "left_out": ["billing: in use"], "active_groups": ["billing", "fraud"]}
+}
+KEPT = {"commit": {"written": 0, "may_start": [], "kept_groups": ["billing"], "left_out": ["billing orders-0: kept"]}}
 REFUSED = {"refusal": "offset 46 is before 99."}
 
 
@@ -123,12 +125,15 @@ def test_a_report_that_is_made_afterwards_is_no_more_confident_than_that_of_the_
     ticket = (tmp_path / "report.md").read_text()
     said = f"This run left out {left_out} group"
     assert (said in ticket) is bool(left_out) and said not in of_the_run
-    for page in (of_the_run, ticket):
-        next_steps = page.partition("## What to do next")[2].partition("## The way back")[0]
-        if left_out:
-            assert "groups that were left out" in next_steps
-        else:
-            assert "Decide about what a commit would refuse" in next_steps
+    next_steps, then = (
+        page.partition("## What to do next")[2].partition("## The way back")[0] for page in (of_the_run, ticket)
+    )
+    if left_out:
+        assert "Look at what is left out, and run the same command again." in next_steps
+        assert "The last lines of the run have said what is next." in then and "tart the consumers" not in then
+    else:
+        assert "Decide about what a commit would refuse, and run the same command again." in next_steps
+        assert "Decide about what a commit would refuse" in then and REFUSED["refusal"] in of_the_run
     assert ("left out: see the exceptions." in result["headline"]) is bool(left_out)
 
 

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import places
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.directions import places
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run_outcome import RunOutcome
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._last_words import LastWords
 
@@ -20,7 +20,8 @@ COMMITTED = {
 BACK = "To roll back, stop them, and run the same command with -e group_migration_phase=rollback."
 LEFT_OUT = "look at what is left out"
 OTHERS = (
-    f"{LEFT_OUT}. Then start the consumers at the destination, but not those of groups that are blocked or left out."
+    f"{LEFT_OUT}. Then start the consumers at the destination, but not those of groups that are blocked or left out. "
+    "To move these, too, remove the cause, and run the same command again."
 )
 CHECKED = "look at the offsets, and run the same command without --check."
 APPLY = (
@@ -50,7 +51,6 @@ def words(
     verifies=True,
     moves=True,
     fails_on_blocked=True,
-    renames=False,
     acls="none",
     live=False,
     **more,
@@ -65,8 +65,7 @@ def words(
         "_common_returns": returns,
         "_common_source_lost": source_lost,
         "_common_plan_options": {"group_map": []} if moves else {},
-        "_common_commit_options": {"on_blocked": "fail" if fails_on_blocked else "skip_group"}
-        | ({"removed": "removed.json"} if renames else {}),
+        "_common_commit_options": {"on_blocked": "fail" if fails_on_blocked else "skip_group"},
         "_common_after_rollback": [],
         "group_migration_acls": acls,
         "group_migration_verify": "anchors" if verifies else "none",
@@ -87,7 +86,7 @@ def test_a_value_with_a_blank_is_given_whole():
     [
         (words(commit=COMMITTED), f"start the consumers at the destination. {BACK}"),
         (words(commit=COMMITTED, destination="onprem"), f"start the consumers with the new names. {BACK}"),
-        (words(commit=COMMITTED, moves=False), f"start the consumers. {BACK}"),
+        (words(commit=COMMITTED, destination="onprem", moves=False), f"start the consumers. {BACK}"),
         (words(commit={**COMMITTED, "receipt": None}), "start the consumers at the destination."),
         # What another directory has written is in no receipt of this one.
         (
@@ -270,7 +269,7 @@ def test_after_a_rollback_the_groups_that_went_back_go_on_where_they_were(result
 
 @pytest.mark.parametrize(("renames", "which"), [(False, ""), (True, " with the old names")])
 def test_after_a_rollback_within_one_cluster_the_consumers_start_there(renames, which):
-    groups = words("rollback", destination="onprem", renames=renames, groups={"changed": True}, rollback={})
+    groups = words("rollback", destination="onprem", moves=renames, groups={"changed": True}, rollback={})
     assert groups.next() == [f"Next: start the consumers{which}."]
 
 
