@@ -194,7 +194,8 @@ groups:
         - V(consuming_at_source) - the group is committed at the destination, and consumes at the source again, or has since.
           Also a group whose plan has another offset than is written, or none, because a later run was refused.
         - V(moved) - its committed offsets are not those that were written, nor what it can have consumed since.
-        - V(commits_gone) - some of them are gone, because they have expired, or somebody has removed or renamed the group.
+        - V(commits_gone) - some of them are gone, because they have expired, or somebody has removed or renamed the group,
+          or deleted the topic.
         - V(unfinished) - a run was to write some or all of its committed offsets, and has not yet, because it was stopped
           before its end, or works still.
         - V(not_started) - it is committed, and nobody consumes on either cluster.

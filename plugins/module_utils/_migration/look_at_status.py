@@ -13,6 +13,7 @@ from .._control.abilities import Ability
 from .._control.attempts import DEADLINE_SECONDS
 from .._control.configs import broker_number
 from .._control.permissions import not_offered
+from .._control.reasons import ErrorCode
 from .._model import migration_status
 from .._model.background import at_once
 from .._model.cluster_identity import ClusterIdentity, LogRange
@@ -21,7 +22,7 @@ from .._model.errors import ConnectionFailed, NotAuthorized
 from .._model.failure_kinds import FailureKind
 from .._model.grouping import values_by_key
 from .._model.migrated_groups import DirectoryFiles, GroupFiles, groups_of
-from .._model.migration_status import GroupStatus, WayBack
+from .._model.migration_status import Deleted, GroupStatus, WayBack
 from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters
 from .._model.records import TopicPartition
@@ -63,15 +64,20 @@ def look_at_status(
         lambda: _read(source, source_names) if silent is None else None,
         lambda: _read(destination, {group_files.group for group_files in known}),
     )
-    destination_logs = _logs(destination, {partition for group_files in known for partition in group_files.partitions})
+    at_new = {partition for group_files in known for partition in group_files.partitions}
+    destination_logs = _logs(destination, at_new)
     if silent is None:
         ways, unknown = _ways_back(known, source, {partition.topic for partition in before})
         time.sleep(max(0.0, begun + pause - time.monotonic()))
         now = _logs(source, wanted)
     else:
         ways, unknown, now = [WayBack() for _group_files in known], [silent], {}
+    deleted = Deleted(
+        _deleted(source, wanted, now) if silent is None else (),
+        _deleted(destination, at_new, destination_logs),
+    )
     statuses = [
-        migration_status.assess(group_files, at_source, at_destination, now, destination_logs, way)
+        migration_status.assess(group_files, at_source, at_destination, now, destination_logs, way, deleted)
         for group_files, way in zip(known, ways, strict=True)
     ]
     return MigrationStatus(
@@ -93,6 +99,13 @@ def _logs(connection: Connection, partitions: t.Collection[TopicPartition]) -> _
         return {}
     _cluster, bounds = positions.bounds_as_far_as_known(connection, partitions, DEADLINE_SECONDS)
     return {partition: edges.log for partition, edges in bounds.items()}
+
+
+def _deleted(connection: Connection, wanted: t.Iterable[TopicPartition], logs: _Logs) -> list[str]:
+    """The topics without logs that no broker knows. Others have no leader now, or the user may not describe them."""
+    missing = {partition.topic for partition in wanted} - {partition.topic for partition in logs}
+    described = topics.describe_topics(connection, missing, surely=True)
+    return [name for name, each in described.items() if each.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name]
 
 
 def _ends(logs: _Logs) -> Ends:

@@ -27,6 +27,16 @@ _WHY_LAGS_DIFFER = (
 )
 
 
+class Deleted(t.NamedTuple):
+    """The topics of the migrated groups that do not exist any more. Not those that the user may not describe."""
+
+    at_source: t.Collection[str] = ()
+    at_destination: t.Collection[str] = ()
+
+
+NONE_DELETED = Deleted()
+
+
 class WayBack(t.NamedTuple):
     """Until when a way back is possible, as Unix time. None: it does not end, or is over, or nobody knows.
 
@@ -43,7 +53,7 @@ class GroupStatus(t.NamedTuple):
 
     left_out: partitions that the group consumes at the source, and that its migration has not set; if the group is returned,
     those that its return has not set. is_gone_at_source: it is not in use there, and has lost committed offsets that the plan
-    rests on.
+    rests on. deleted: the topics of its committed offsets that are gone with them.
 
     A lag is None where no partition has a committed offset. in_use_at_source: None where the source does not answer.
     """
@@ -58,6 +68,7 @@ class GroupStatus(t.NamedTuple):
     way_back: WayBack
     left_out: int = 0
     is_gone_at_source: bool = False
+    deleted: tuple[str, ...] = ()
 
     @property
     def next(self) -> str:
@@ -69,6 +80,7 @@ class GroupStatus(t.NamedTuple):
             in_use_at_destination=self.in_use_at_destination,
             left_out=self.left_out,
             is_gone_at_source=self.is_gone_at_source,
+            deleted=self.deleted,
         )
 
     def row(self) -> dict[str, t.Any]:
@@ -101,6 +113,7 @@ def assess(
     source_logs: t.Mapping[TopicPartition, LogRange],
     destination_logs: t.Mapping[TopicPartition, LogRange],
     way_back: WayBack,
+    deleted: Deleted = NONE_DELETED,
 ) -> GroupStatus:
     """What has become of a group. source, destination: the groups now. source_logs, destination_logs: the logs now.
 
@@ -116,6 +129,8 @@ def assess(
     others = [(line, now.offsets.get(line.partition)) for line, now in lines if not line.accounts_for(now)]
     pending = {line for line, now in others if line.is_pending(now)}
     changed = [now for line, now in others if line not in pending]
+    gone = {line.partition.topic for line, now in others if now is None and line not in pending}
+    deleted_topics = gone.intersection(deleted.at_source if files.is_returned else deleted.at_destination)
     by_others = _unexplained(others, changed)
     consumed = any(_has_consumed(line, reading) for line in files.written)
     is_set = {*reading.offsets, *(line.partition for line in files.written)}
@@ -146,6 +161,7 @@ def assess(
         way_back if has_ways else WayBack(),
         left_out,
         is_gone,
+        tuple(sorted(deleted_topics)),
     )
 
 

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import enum
+import typing as t
 
 from .lease import UNFINISHED
 from .migrated_groups import GroupFiles
-from .wording import counted
+from .wording import counted, first_names
 
 
 class GroupState(enum.StrEnum):
@@ -29,11 +30,12 @@ class GroupState(enum.StrEnum):
 _MIGRATE, _RETURN = "streamshift.kafka.migrate_groups", "streamshift.kafka.return_groups"
 _ROLL_BACK = "streamshift.kafka.rollback"
 _PHASE = "-e group_migration_phase"
+_THEN_AGAIN = f"then run {_MIGRATE} ({_RETURN} if they were returned), which says what each way on repeats"
 NEXT = {
     GroupState.AT_SOURCE: f"stop the consumers at the source, and run {_MIGRATE}, which goes on from where they have stopped",
     GroupState.MOVED: f"find out who has committed other offsets; then run {_ROLL_BACK} and {_MIGRATE}",
-    GroupState.GONE: "find out whether the committed offsets have expired, or somebody has removed or renamed the group; then "
-    f"run {_MIGRATE} ({_RETURN} if they were returned), which says what each way on repeats",
+    GroupState.GONE: "find out whether the committed offsets have expired, or somebody has removed or renamed the group; "
+    + _THEN_AGAIN,
     GroupState.UNFINISHED: UNFINISHED,
     GroupState.NOT_STARTED: f"start the consumers at the destination, or run {_ROLL_BACK}",
     GroupState.COMMITTED: "stop the consumers at the source, and run the playbook of the rounds with its phase cut_over, "
@@ -67,6 +69,10 @@ _RESTORE = (
     "; before any consumers start at the source, restore their committed offsets, which are gone there, from snapshot.json or "
     "from that of their run in history/"
 )
+_DELETED = (
+    "{topics} {verb} not exist at the {cluster} any more, and brokers remove the committed offsets of a deleted topic: find "
+    "out who has deleted {it}, and whether the group still needs {it}; "
+) + _THEN_AGAIN
 _BLOCKED = f"remove what blocks partitions or fails verification, which {{causes}} name, and run {_MIGRATE} again"
 _PLAN_REPLACED = f"run {_MIGRATE}, which makes a new plan, because plan.json has other groups by now"
 
@@ -82,6 +88,7 @@ def next_step(
     in_use_at_destination: bool,
     left_out: int,
     is_gone_at_source: bool,
+    deleted: t.Sequence[str] = (),
 ) -> str:
     """A clause. left_out: how many partitions; the others: as in a GroupStatus."""
     if files.open_run is not None and state is GroupState.PLANNED:
@@ -94,6 +101,8 @@ def next_step(
         return _BLOCKED.format(causes=files.causes)
     if state is GroupState.PLANNED and files.kept_in is not None:
         return _PLAN_REPLACED
+    if state is GroupState.GONE and deleted:
+        return _deleted(files, deleted)
     is_undone = state in (GroupState.ROLLED_BACK, GroupState.RETURNED)
     is_lost = is_gone_at_source and state in (GroupState.ROLLED_BACK, GroupState.NOT_STARTED)
     step = (
@@ -102,6 +111,16 @@ def next_step(
     if not files.can_roll_back:
         step = step.replace(f", or run {_ROLL_BACK}", "").replace(f"{_ROLL_BACK} and ", "")
     return _STOP * (is_undone and in_use_at_destination) + step + _RESTORE * is_lost
+
+
+def _deleted(files: GroupFiles, names: t.Sequence[str]) -> str:
+    several = bool(names[1:])
+    return _DELETED.format(
+        topics=f"{'topics' if several else 'topic'} {first_names(names)}",
+        verb="do" if several else "does",
+        cluster="source" if files.is_returned else "destination",
+        it="them" if several else "it",
+    )
 
 
 def incomplete_line(files: GroupFiles, left_out: int) -> str:

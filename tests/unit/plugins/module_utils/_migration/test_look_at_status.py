@@ -5,7 +5,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import Writer
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicSettings
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicDescription, TopicSettings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_status as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import still_written
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
@@ -29,21 +29,24 @@ def look(monkeypatch):
     """``look(*directories)``: every group is at offset 5 on both clusters.
 
     look.topics: those that the source has. look.not_offered: what its brokers cannot do. look.topic_id: of the topic orders.
-    look.more: by how many offsets the logs grow between two readings.
+    look.new_topics: those that the destination has, None for any; look.error: what it says of others.
+    look.committed: what each group has committed. look.more: by how many offsets the logs grow between two readings.
     """
 
     def read(_connection, names, stable):
-        return {name: GroupReading(name, True, "Empty", "", "", {AT: CommittedOffset(5)}) for name in names}
+        return {name: GroupReading(name, True, "Empty", "", "", look.committed) for name in names}
 
     def bounds(connection, partitions, _deadline):
-        known = [each for each in partitions if connection is DESTINATION or each.topic in look.topics]
+        topics = look.new_topics if connection is DESTINATION else look.topics
+        known = [each for each in partitions if topics is None or each.topic in topics]
         look.end += look.more
         return "id", dict.fromkeys(known, Bounds(0, look.end, look.end))
 
     def look(*directories):
         return use_case.look_at_status(directories, SOURCE, DESTINATION, 0)
 
-    look.topics = {"orders"}
+    look.topics, look.new_topics, look.error = {"orders"}, None, "UNKNOWN_TOPIC_OR_PARTITION"
+    look.committed = {AT: CommittedOffset(5)}
     look.not_offered = []
     look.end, look.more = 9, 0
     look.topic_id = "first"
@@ -57,6 +60,11 @@ def look(monkeypatch):
     monkeypatch.setattr(use_case.positions, "bounds_as_far_as_known", bounds)
     monkeypatch.setattr(use_case, "broker_number", lambda _connection, _name: 7 * 1440)
     monkeypatch.setattr(use_case, "not_offered", lambda _connection, _ability: look.not_offered)
+    monkeypatch.setattr(
+        use_case.topics,
+        "describe_topics",
+        lambda _connection, names, surely: {name: TopicDescription(0, look.error) for name in names},
+    )
     settings = TopicSettings(log_append_time=False, compacted=False, retention_ms=2000 * DAY)
     monkeypatch.setattr(use_case.topics, "topic_settings", lambda _connection, names: dict.fromkeys(names, settings))
     return look
@@ -130,6 +138,14 @@ def test_a_topic_that_was_created_again_is_named(look):
     look.topic_id = "second"
     (note,) = look(directory("here", MIDNIGHT), directory("there", MIDNIGHT - 1)).notes[1:]
     assert note.kind is NoteKind.TOPIC_RECREATED and "orders (its id is second, and was first)." in note.text
+
+
+def test_a_topic_counts_as_deleted_only_where_brokers_say_that_it_does_not_exist(look):
+    look.committed, look.new_topics = {}, set()
+    for error, told in (("UNKNOWN_TOPIC_OR_PARTITION", True), ("TOPIC_AUTHORIZATION_FAILED", False)):
+        look.error = error
+        (its,) = look(directory("here", MIDNIGHT)).groups
+        assert its.next.startswith("topic orders does not exist at the destination any more") is told
 
 
 def test_files_of_another_cluster_are_refused(look):

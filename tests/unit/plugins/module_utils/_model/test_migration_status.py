@@ -15,6 +15,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.migrated_
     groups_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
+    NONE_DELETED,
+    Deleted,
     GroupStatus,
     WayBack,
     assess,
@@ -109,6 +111,7 @@ def look(
     unconfirmed=(),
     return_runs=NO_RUNS,
     kept_in=None,
+    deleted=NONE_DELETED,
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now.
 
@@ -136,10 +139,11 @@ def look(
     its = groups_of(files)[0]
     at_destination = {"billing-new": reading("billing-new", NEW, new, used_new, joined)}
     if silent:
-        return assess(its, None, at_destination, {}, {NEW: LogRange(0, 45)}, WayBack())
+        return assess(its, None, at_destination, {}, {NEW: LogRange(0, 45)}, WayBack(), deleted)
     at_source = {"billing": reading("billing", OLD, old, used_old)}
     log = {OLD: LogRange(start, 60)} if has_topic else {}
-    return assess(its, at_source, at_destination, log, {NEW: LogRange(0, 45)}, WayBack(NOON + 5.0, NOON + 7.0))
+    way_back = WayBack(NOON + 5.0, NOON + 7.0)
+    return assess(its, at_source, at_destination, log, {NEW: LogRange(0, 45)}, way_back, deleted)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +210,20 @@ def test_nobody_is_told_to_start_consumers_at_the_source_while_others_run_at_the
     assert its.next.startswith("stop the consumers at the destination first; then start the consumers at the source")
     assert look(*lines, used_new=True, open_run=run(False), **now).next == run(False).next
     assert look(*lines, **now).next == NEXT[its.state]
+
+
+@pytest.mark.parametrize(
+    ("returned", "now", "told"),
+    [
+        ((), {"new": None}, f"topic {NEW.topic} does not exist at the destination any more"),
+        ([back(55, NOON + 9)], {"old": None}, f"topic {OLD.topic} does not exist at the source any more"),
+    ],
+)
+def test_nobody_looks_for_expired_offsets_where_the_topic_was_deleted(returned, now, told):
+    its = look(line(), returned=returned, deleted=Deleted([OLD.topic], [NEW.topic]), **now)
+    assert its.state is GroupState.GONE and its.next.startswith(told) and "expired" not in its.next
+    other = look(line(), returned=returned, deleted=Deleted(["x"], ["y"]), **now)
+    assert other.next == NEXT[GroupState.GONE]
 
 
 def test_what_is_gone_at_the_source_has_no_date_and_is_restored_before_consumers_start_there():
