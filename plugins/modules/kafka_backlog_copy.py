@@ -310,7 +310,7 @@ summary:
   type: list
   elements: str
   sample:
-    - "topic   partition         start           end  records at most        MB  from"
+    - "topic   partition         start           end  records_at_most        MB  from"
     - "orders          0         41877         50000             8123       1.2  billing"
 notes:
   description: What you should know of the copy, or of its removal, a line each. Each note is a warning, too.

@@ -206,12 +206,13 @@ risks:
   type: dict
   sample: {blocker: 0, warning: 2, info: 5}
 csv:
-  description: The list as CSV with a header. Characters of a name that cannot be seen are escapes, as in RV(summary).
+  description: The list as CSV with a header. The column C(wave) names the O(waves) that select the group, and is empty for a
+    group in no wave. Characters of a name that cannot be seen are escapes, as in RV(summary).
   returned: success
   type: str
   sample: |
-    group,type,what,state,members,topics,partitions,lag,movable,why_not,expired
-    billing,classic,,Empty,0,orders,12,1204,yes,,0
+    group,type,what,state,members,topics,partitions,lag,movable,why_not,expired,wave
+    billing,classic,,Empty,0,orders,12,1204,yes,,0,billing
 notes:
   description: Patterns that match no group, a line each. Each note is a warning, too.
   returned: success
@@ -265,7 +266,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "summary": [*group_overview.overview_table(groups), *(note.text for note in excluded(left_out)), *told],
         **module.warned([*listed.unused, *waves.unused_patterns(asked, listed.listed, seen_on(connection))]),
         **waves.wave_results(sorted_waves),
-        "csv": group_overview.overview_csv(groups),
+        "csv": group_overview.overview_csv(groups, sorted_waves.waves_of),
         **assessed,
     }
 

@@ -19,7 +19,7 @@ from .visible_text import table, unbroken, visible, visible_name
 from .wording import first_of
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
-_CSV_COLUMNS = (*_COLUMNS, "expired")  # at the end, where it moves no column of an earlier release
+_CSV_COLUMNS = (*_COLUMNS, "expired", "wave")  # at the end, where they move no column of an earlier release
 _NUMBERS = ("members", "partitions", "lag")
 _USES = {GroupKind.SHARE: "share", GroupKind.CONNECT: "connect workers", GroupKind.OTHER: "other"}
 # Where a spreadsheet may take the text of a cell for a formula: some programs begin a cell after each semicolon.
@@ -143,9 +143,9 @@ def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
     return table(_COLUMNS, [_cells(group) for group in groups], _NUMBERS)
 
 
-def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
-    """The same as CSV: see spreadsheet()."""
-    return spreadsheet(_CSV_COLUMNS, [group.row() for group in groups])
+def overview_csv(groups: t.Sequence[GroupOverview], waves_of: t.Mapping[str, list[str]]) -> str:
+    """The same as CSV, and the waves of each group: see spreadsheet()."""
+    return spreadsheet(_CSV_COLUMNS, [{**group.row(), "wave": waves_of.get(group.reading.group)} for group in groups])
 
 
 def spreadsheet(columns: t.Sequence[str], rows: t.Iterable[t.Mapping[str, t.Any]]) -> str:
@@ -159,7 +159,9 @@ def spreadsheet(columns: t.Sequence[str], rows: t.Iterable[t.Mapping[str, t.Any]
 
 
 def _cells(group: GroupOverview) -> list[str]:
-    row = {**group.row(), "lag": group.lag and unbroken(str(group.lag))}
+    """What is right of a cell stays in its line: only the last cell, and names, may have blanks."""
+    row = {**group.row(), "what": unbroken(group.what or ""), "lag": group.lag and unbroken(str(group.lag))}
+    row["topics"] = ",".join(map(visible_name, group.topics))
     return [_cell(row[name], "-") for name in _COLUMNS]
 
 

@@ -30,13 +30,18 @@ class Wave(t.NamedTuple):
 class WaveGroups(t.NamedTuple):
     """groups: of each wave, those that exist, by name. gone: of each wave, those that it names and that do not.
 
-    in_none: the groups that no wave selects. in_several: the waves of each group that more than one selects.
+    in_none: the groups that no wave selects. waves_of: the waves of each group that any selects, by name.
     """
 
     groups: dict[str, list[str]]
     gone: dict[str, list[str]]
     in_none: list[str]
-    in_several: dict[str, list[str]]
+    waves_of: dict[str, list[str]]
+
+    @property
+    def in_several(self) -> dict[str, list[str]]:
+        """The waves of each group that more than one selects."""
+        return {name: wave_names for name, wave_names in self.waves_of.items() if len(wave_names) > 1}
 
 
 def waves_from(rows: t.Iterable[t.Mapping[str, t.Any]]) -> list[Wave]:
@@ -84,7 +89,7 @@ def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGro
         groups,
         gone,
         [name for name in wanted if name not in waves_of] if waves else [],
-        {name: wave_names for name, wave_names in sorted(waves_of.items()) if len(wave_names) > 1},
+        dict(sorted(waves_of.items())),
     )
 
 

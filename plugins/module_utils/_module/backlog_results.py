@@ -68,7 +68,7 @@ def _row(summary: RangeSummary) -> dict[str, t.Any]:
 def _summary(outcome: CopyOutcome) -> list[str]:
     """A table: a line a partition, the sums of each topic, and what is done with the topics."""
     is_done = outcome.backlog.is_done
-    heads = (("partition", 9), ("start", 12), ("end", 12), ("records at most", 15), ("MB", 8), ("copied", 10))
+    heads = (("partition", 9), ("start", 12), ("end", 12), ("records_at_most", 15), ("MB", 8), ("copied", 10))
     numbers = [head.rjust(width) for head, width in (heads if is_done else heads[:-1])]
     rows = []
     for topic, of_topic in itertools.groupby(outcome.ranges, lambda summary: summary.range.source.topic):

@@ -50,6 +50,7 @@ def test_patterns_of_waves_that_match_nothing_are_warned_of(look):
     look.listed = GroupOverviews([BILLING], listed={"billing": None, "web": None})
     waves = [{"name": "first", "group_patterns": ["billing", "wep"]}, {"name": "second", "group_patterns": ["web"]}]
     result = look(groups=["billing"], waves=waves)
+    assert result["csv"].splitlines()[1].endswith(",first")
     assert result["note_kinds"] == ["rule_unused"]
     assert result["notes"][0].startswith("wave first: No group") and "is matched by wep." in result["notes"][0]
 

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import re
 
 import pytest
 
@@ -122,25 +123,44 @@ def test_what_uses_a_group_is_known_by_its_kind_and_its_name(name, kind, protoco
 
 def test_no_group_is_a_header_alone():
     assert len(overview_table([])) == 1
-    assert len(overview_csv([]).splitlines()) == 1
+    assert len(overview_csv([], {}).splitlines()) == 1
+
+
+def test_no_cell_but_the_last_has_a_blank_at_which_yaml_would_break_the_line():
+    """Ansible's callback_result_format=yaml breaks long lines at single blanks, and at no others."""
+    reading = overview().reading
+    offsets = {TopicPartition(topic, 0): CommittedOffset(4) for topic in ("shop.t0", "shop.t1", "shop t2")}
+    group = GroupOverview(dataclasses.replace(reading, offsets=offsets), (), dict.fromkeys(offsets, (0, 9)), True)
+    cells = re.split(" {2,}", overview_table([group])[1])
+    assert cells[2] == "Kafka_Streams" and cells[5] == "'shop t2',shop.t0,shop.t1"
+    (row,) = csv.DictReader(io.StringIO(overview_csv([group], {})))
+    assert (row["what"], row["topics"]) == ("Kafka Streams", "'shop t2', shop.t0, shop.t1")
+
+
+def test_the_csv_names_the_wave_of_each_group():
+    """Of 400 groups, a line of the summary names five that are in no wave: the spreadsheet has all of them."""
+    groups = [overview("billing"), overview("checkout"), overview("reports")]
+    text = overview_csv(groups, {"billing": ["first"], "checkout": ["first", "second"]})
+    rows = csv.DictReader(io.StringIO(text))
+    assert [row["wave"] for row in rows] == ["first", "first, second", ""]
 
 
 def test_what_has_expired_is_beside_the_lag():
     group = overview(committed=(1_000,), ends=(9_000,), start=2_500)
     assert "6,500_(1,500_expired)" in overview_table([group])[1]
-    (row,) = csv.DictReader(io.StringIO(overview_csv([group])))
+    (row,) = csv.DictReader(io.StringIO(overview_csv([group], {})))
     assert (row["lag"], row["expired"]) == ("6500", "1500")
 
 
 def test_names_are_data_in_a_spreadsheet():
-    rows = list(csv.DictReader(io.StringIO(overview_csv([overview("=cmd|' /C calc'!A0"), overview('a,"b"')]))))
+    rows = list(csv.DictReader(io.StringIO(overview_csv([overview("=cmd|' /C calc'!A0"), overview('a,"b"')], {}))))
     assert [row["group"] for row in rows] == ["'=cmd|' /C calc'!A0", 'a,"b"']
     assert rows[0]["lag"] == "6"
 
 
 @pytest.mark.parametrize("name", ["x;=cmd|' /C calc'!A0;y", 'x;"=cmd"', "x;+1;@y", "x\t=cmd"])
 def test_names_are_data_also_where_semicolons_or_tabs_separate_cells(name):
-    row = overview_csv([overview(name)]).splitlines()[1]
+    row = overview_csv([overview(name)], {}).splitlines()[1]
     for separator in ";\t":
         (cells,) = csv.reader([row], delimiter=separator)
         assert not [cell for cell in cells if cell.lstrip('"').startswith(("=", "+", "@"))]

@@ -92,7 +92,7 @@ def test_a_list_of_groups_is_one_line_each(char):
     name = f"billing{char}fatal: nothing"
     groups = [GroupOverview(GroupReading(name, True, "Empty", "classic", "consumer", {}), (), {})]
     assert all(map(is_harmless, overview_table(groups)))
-    rows = list(csv.reader(io.StringIO(overview_csv(groups), newline=""), strict=True))
+    rows = list(csv.reader(io.StringIO(overview_csv(groups, {}), newline=""), strict=True))
     assert [row[0] for row in rows] == ["group", visible(name)]
     assert groups[0].row()["group"] == name
 
