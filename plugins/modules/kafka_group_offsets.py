@@ -59,12 +59,14 @@ options:
         open for 5 seconds.
       - V(warn) includes the group and returns a warning. Records that it consumes after the snapshot are repeated after
         the migration.
+      - V(include) includes the group without a warning, for rounds before the cut-over, while its consumers still run.
+        RV(active_groups) names it.
       - V(skip_group) leaves the group out.
       - V(fail) fails and writes no snapshot.
       - Only V(skip_group) leaves out a group because of an open transaction. Otherwise, the snapshot names the transaction,
         and the plan blocks the partitions for which it commits offsets.
     type: str
-    choices: [warn, skip_group, fail]
+    choices: [include, warn, skip_group, fail]
     default: warn
   on_blocked:
     description:

@@ -265,7 +265,7 @@ from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
 from ..module_utils._model.errors import NOTHING_WRITTEN, InvalidFile, MigrationError
 from ..module_utils._model.notes import Note, NoteKind
-from ..module_utils._model.policies import OnProblem, OnRewind
+from ..module_utils._model.policies import OnActiveGroup, OnProblem, OnRewind
 from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import Module
@@ -403,6 +403,9 @@ def main() -> None:
         **options.MAPPING,
         **options.SPARK,
         **options.spec_of(use_case.Intent),
+        "on_active_group": options.choices(
+            OnActiveGroup.WARN, OnActiveGroup.SKIP_GROUP, OnActiveGroup.FAIL, default="warn"
+        ),
         **options.optional("path", "plan", "receipt", "removed", "returns", "copy", "assessment"),
         "verify": options.choices("records", "anchors", "none", default="none"),
         "on_rewind": options.choices(OnRewind, default="fail"),

@@ -565,6 +565,9 @@ def main() -> None:
         "everything": {"type": "bool", "default": False},
         "on_absent": options.choices(OnAbsent, default="fail"),
         "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
+        "on_active_source": options.choices(
+            OnActiveGroup.WARN, OnActiveGroup.SKIP_GROUP, OnActiveGroup.FAIL, default="fail"
+        ),
     }
     Module(spec, required_if=[("state", "committed", ["plan"])]).run(commit)
 

@@ -43,8 +43,9 @@ class TakenSnapshot(t.NamedTuple):
     not_consumer_groups: selected, but share or Connect groups, and why each has no offsets to move, as a clause about it.
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
     skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
-    groups with open transactions that commit offsets, in words. streams: those of the snapshot that are Kafka Streams
-    applications. not_told: what is not known of transactions. unused: patterns that match nothing.
+    groups with open transactions that commit offsets, in words. use_expected: groups in use are no news. streams: those of the
+    snapshot that are Kafka Streams applications. not_told: what is not known of transactions. unused: patterns that match
+    nothing.
     """
 
     snapshot: Snapshot
@@ -56,6 +57,7 @@ class TakenSnapshot(t.NamedTuple):
     skipped: tuple[str, ...] = ()
     members: quiet.Members = types.MappingProxyType({})
     opened: t.Mapping[str, str] = types.MappingProxyType({})
+    use_expected: bool = False
     streams: tuple[str, ...] = ()
     not_told: t.Sequence[Note] = ()
     unused: t.Sequence[Note] = ()
@@ -78,13 +80,13 @@ class TakenSnapshot(t.NamedTuple):
             yield f"Left out, because they are in use: {', '.join(shown)}."
         skipped = frozenset(self.skipped)
         staying = [name for name in self.active if name not in skipped]
-        if staying:
+        if staying and not self.use_expected:
             yield (
                 f"These groups still have members, and will consume more than the snapshot says: {names_text(staying)}. "
                 "Stop them before their offsets are committed elsewhere."
             )
         moving = {name: moved for name, moved in self.moving.items() if name not in skipped}
-        if moving:
+        if moving and not self.use_expected:
             yield (
                 f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers "
                 "that use assign() do that. Stop them before their offsets are committed elsewhere."
@@ -139,8 +141,9 @@ def take(
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
 
-    :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move. A group for which a
-        transaction that commits offsets is open is left out by skip_group; the others take it, and its partition is blocked.
+    :param on_active_group: fail, skip_group, warn or include, for groups that have members, or whose commits move. A group for
+        which a transaction that commits offsets is open is left out by skip_group; the others take it, and its partition is
+        blocked.
     :param surely: find groups by patterns also while their coordinator moves, which takes two seconds in all.
     :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
     :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
@@ -209,6 +212,7 @@ def take(
         skipped,
         seen.members,
         quiet.with_open(seen.readings),
+        on_active_group == OnActiveGroup.INCLUDE,
         tuple(sorted(name for name, reading in readings.items() if reading.is_streams(streams))),
         _not_told(seen.readings),
         unused,
@@ -286,7 +290,7 @@ def _skipped(
                 raise _in_use(seen, stop_timeout, connection)
         case OnActiveGroup.SKIP_GROUP:
             return tuple(sorted({*seen.active, *seen.moving, *quiet.with_open(seen.readings)}))
-        case OnActiveGroup.WARN:
+        case OnActiveGroup.WARN | OnActiveGroup.INCLUDE:
             pass
         case _:
             t.assert_never(on_active_group)

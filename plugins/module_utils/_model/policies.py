@@ -126,8 +126,9 @@ def keeps(committed: int | None, planned: int, on_rewind: OnRewind, on_advance: 
 
 
 class OnActiveGroup(enum.StrEnum):
-    """A group is in use."""
+    """A group is in use. Only a snapshot can include it without a warning."""
 
+    INCLUDE = "include"
     WARN = "warn"
     SKIP_GROUP = "skip_group"
     FAIL = "fail"

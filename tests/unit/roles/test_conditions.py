@@ -144,6 +144,17 @@ def test_a_plan_is_applied_to_a_snapshot_with_the_groups_in_use_that_its_commit_
     assert evaluated(expression, **its, __group_migration_policies={"on_active_source": policy}) == snapshot
 
 
+def test_a_round_does_not_warn_of_groups_that_consume_on_as_they_should():
+    of_migration = named("roles/group_migration/tasks/migrate.yml", "Migrate")["vars"]["_common_snapshot_options"]
+    policy = of_migration["on_active_group"].strip("{} ")
+    assert evaluated(policy, group_migration_phase="sync") == "include"
+    of_sync = named("roles/mirror_maker_group_sync/tasks/sync.yml", "Sync")["vars"]["_common_snapshot_options"]
+    gate, phase = {"on_active_group": "fail"}, "mirror_maker_group_sync_phase"
+    for value, on_active_group in (("sync", "include"), ("cut_over", "fail")):
+        options = evaluated(of_sync[2:-2], **{phase: value}, __mirror_maker_group_sync_gate=gate)
+        assert options["on_active_group"] == on_active_group
+
+
 @pytest.mark.parametrize(
     ("words", "has_failed", "moved"),
     [

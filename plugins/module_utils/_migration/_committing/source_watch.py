@@ -113,7 +113,7 @@ class SourceWatch:
         if not uses:
             return writes, [], []
         match self._policy:
-            case OnActiveGroup.WARN:
+            case OnActiveGroup.WARN | OnActiveGroup.INCLUDE:
                 return writes, [], _notes(f"Still in use{self._at_source}", uses)
             case OnActiveGroup.SKIP_GROUP:
                 left, lines = self._without_used(writes, uses)

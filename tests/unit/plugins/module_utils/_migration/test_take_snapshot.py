@@ -45,7 +45,7 @@ class Cluster:
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         known_by_id(monkeypatch, lambda _connection: "id")
         monkeypatch.setattr(take_snapshot, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1))
-        self.topics, self.committed, self.protocol = [], {}, ""
+        self.topics, self.committed, self.protocol, self.state, self.step = [], {}, "", "Empty", 0
         monkeypatch.setattr(selected_groups, "list_topics", lambda _connection: self.topics)
 
     def listed(self, names):
@@ -53,12 +53,13 @@ class Cluster:
 
     def read(self, _connection, names, stable=True, **_how):
         self.watched.append(tuple(names))
-        offsets = {name: dict.fromkeys(self.committed.get(name, [ORDERS]), CommittedOffset(5)) for name in names}
+        now = CommittedOffset(5 + self.step * len(self.watched))
+        offsets = {name: dict.fromkeys(self.committed.get(name, [ORDERS]), now) for name in names}
         kinds = {name: "share" if name.startswith("share") else "classic" for name in names}
         return {
             name: GroupReading(name, False, "", "", "", {})
             if name in self.lost
-            else GroupReading(name, True, "Empty", kinds[name], self.protocol, offsets[name])
+            else GroupReading(name, True, self.state, kinds[name], self.protocol, offsets[name])
             for name in names
         }
 
@@ -104,6 +105,24 @@ def test_groups_that_have_had_members_are_not_waited_for(monkeypatch):
     cluster.protocol = "consumer"
     cluster.take(Selection(groups=("billing",)), idle_wait=5)
     assert (cluster.now, cluster.watched) == (0, [("billing",)])
+
+
+@pytest.mark.parametrize(
+    ("state", "step", "warned"),
+    [
+        ("Stable", 0, "These groups still have members"),
+        ("Empty", 1, "Committed offsets of groups without members still"),
+    ],
+)
+def test_whoever_expects_groups_to_be_in_use_is_not_warned_of_it(monkeypatch, state, step, warned):
+    """A round includes the groups every minute while their consumers go on. A user's own playbook is warned."""
+    monkeypatch.setattr(quiet, "group_members", lambda *_which: {})
+    for policy, told in ((OnActiveGroup.WARN, [warned]), (OnActiveGroup.INCLUDE, [])):
+        cluster = Cluster(monkeypatch, ["billing"])
+        cluster.state, cluster.step = state, step
+        taken = cluster.take(Selection(groups=("billing",)), policy, idle_wait=5)
+        assert [note.text[: len(warned)] for note in taken.notes()] == told
+        assert names(taken) == ["billing"] and {*taken.active, *taken.moving} == {"billing"}
 
 
 def test_patterns_that_neither_list_matches_are_refused(monkeypatch):
