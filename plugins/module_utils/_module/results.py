@@ -42,7 +42,8 @@ def diff(before: t.Iterable[str], after: t.Iterable[str], before_header: str, af
         more = len(old) + len(new) - LONGEST_DIFF
         if more > 0:
             old, new = _cut(old, new)
-            new.append(f"... and {counted(more, 'more line')}")
+            rest = f"... and {counted(more, 'more line')}"
+            old, new = [*old, rest], [*new, rest]  # on both sides, or it would look like an added line
     return {
         "before_header": visible(before_header),
         "after_header": visible(after_header),

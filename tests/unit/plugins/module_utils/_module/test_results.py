@@ -19,10 +19,10 @@ def test_a_long_diff_shows_the_first_lines_that_differ_and_counts_the_rest():
     same = [f"same {number}" for number in range(5000)]
     old, new = ([f"{word} {number:04}" for number in range(2000)] for word in ("old", "new"))
     shown = results.diff([*same, *old], [*same, *new], "a", "b")
-    assert shown["before"].splitlines() == old[:100]
+    assert shown["before"].splitlines() == [*old[:100], "... and 3,800 more lines"]
     assert shown["after"].splitlines() == [*new[:100], "... and 3,800 more lines"]
     only_new = results.diff(same, [*same, *new[:201]], "a", "b")
-    assert only_new["before"] == ""
+    assert only_new["before"].splitlines() == ["... and 1 more line"]
     assert only_new["after"].splitlines() == [*new[:200], "... and 1 more line"]
     few = results.diff([*same, "x"], [*same, "y"], "a", "b")
     assert (few["before"], few["after"]) == ("x\n", "y\n")
