@@ -64,6 +64,12 @@ def test_each_missing_acl_is_named_until_it_is_granted(secured, migrator, topic,
     until(lambda: missing_acls(migrator, **everything(topic, topic)) == [])
 
 
+def test_an_acl_that_is_there_is_not_named_where_the_topic_may_not_be_described(secured, migrator, topic, granted):
+    create_topic(secured, topic)
+    granted(f"TOPIC DESCRIBE_CONFIGS on {topic}")
+    until(lambda: missing_acls(migrator, reads_topics=[topic]) == [f"TOPIC READ on {topic}"])
+
+
 def test_who_may_do_everything_misses_nothing_and_sees_every_topic(secured, migrator, source, old, topic):
     """Also of a topic that does not exist."""
     for cluster in (secured, source, old):

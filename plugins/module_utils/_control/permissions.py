@@ -18,11 +18,12 @@ from .admin_client import AdminClient, Request, can, exchange, missing_part
 from .attempts import attempt
 from .coordinators import by_node, learn_of_coordinators, told_coordinators
 from .reasons import ErrorCode, raise_if_retriable
-from .topics import request_metadata
+from .topics import config_rows, request_metadata
 
 # Codes in authorized_operations: those of org.apache.kafka.common.acl.AclOperation.
 OPERATIONS = {"READ": 3, "WRITE": 4, "DELETE": 6, "DESCRIBE": 8, "DESCRIBE_CONFIGS": 10, "ALTER_CONFIGS": 11}
 _ALL = frozenset(OPERATIONS.values())
+_ON_SETTINGS = frozenset({OPERATIONS["DESCRIBE_CONFIGS"], OPERATIONS["ALTER_CONFIGS"]})
 TRANSACTIONAL_ID_KEY = 1  # the key type of FindCoordinator
 
 
@@ -161,14 +162,23 @@ def _allowed_on_groups(client: AdminClient, groups: t.Sequence[str]) -> dict[str
 
 
 def _allowed_on_topics(client: AdminClient, topics: t.Sequence[str]) -> dict[str, t.Collection[int]]:
-    """The same for topics. One that does not exist has no ACLs to miss: a broker hides that from the unauthorized."""
+    """The same for topics, but that no operation on settings implies DESCRIBE.
+
+    One that does not exist has no ACLs to miss: a broker hides that from the unauthorized.
+    """
     allowed: dict[str, t.Collection[int]] = {}
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     for row in request_metadata(client, topics, with_operations=True).topics if topics else ():
         if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             allowed[row.name] = _ALL
         else:
             raise_if_retriable(row.error_code)
-            allowed[row.name] = _told(row, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            allowed[row.name] = _told(row, denied)
+    hidden = [name for name, operations in allowed.items() if not operations]
+    for row in config_rows(client, hidden, ["cleanup.policy"]) if hidden and can(client, Ability.CONFIGS) else ():
+        raise_if_retriable(row.error_code)
+        if row.error_code != denied:
+            allowed[row.resource_name] = _ON_SETTINGS
     return allowed
 
 

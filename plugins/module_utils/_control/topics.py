@@ -149,9 +149,21 @@ def describe_configs(
 ) -> dict[str, t.Any]:
     """The rows (name, value, config_source, ...) of each topic for these settings, None for all, as one broker has them.
 
-    node: which broker, None for any. options: further fields of the request. Raises NotAuthorized naming the topics without ACL
-    TOPIC DESCRIBE_CONFIGS, and NotFound.
+    See config_rows(). Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE_CONFIGS, and NotFound.
     """
+    rows = config_rows(client, names, settings, node, **options)
+    raise_for_topics(connection, {row.resource_name: row.error_code for row in rows}, "DESCRIBE_CONFIGS")
+    return {row.resource_name: row.configs for row in rows}
+
+
+def config_rows(
+    client: AdminClient,
+    names: t.Sequence[str],
+    settings: list[str] | None,
+    node: int | None = None,
+    **options: bool,
+) -> list[t.Any]:
+    """The answer about each topic, or its error. node: which broker, None for any. options: further fields of the request."""
     resources = [
         {"resource_type": TOPIC_RESOURCE, "resource_name": name, "configuration_keys": settings} for name in names
     ]
@@ -159,9 +171,7 @@ def describe_configs(
         Request("DescribeConfigs", {"resources": part, **options}, node)
         for part in chunks(resources, TOPICS_PER_REQUEST)
     ]
-    rows = [row for answer in exchange(client, asked) for row in answer.results]
-    raise_for_topics(connection, {row.resource_name: row.error_code for row in rows}, "DESCRIBE_CONFIGS")
-    return {row.resource_name: row.configs for row in rows}
+    return [row for answer in exchange(client, asked) for row in answer.results]
 
 
 def request_metadata(
