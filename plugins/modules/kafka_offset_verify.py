@@ -369,7 +369,7 @@ def verify(module: Module) -> dict[str, t.Any]:
     check_verification(module.params)
     source, destination = options.both_clusters(module.params)
     verified, digests = verify_as_asked(module, source, destination)
-    result = verify_results.verify_result(verified, digests)
+    result = verify_results.verify_result(verified, digests, scope(module.params))
     if verified.problems and module.params["on_problem"] == OnProblem.FAIL:
         message = verify_results.failure(verified.problems, scope(module.params))
         module.fail_json(msg=message, failure=verify_results.failure_place(verified.problems[0], destination), **result)

@@ -16,8 +16,8 @@ from .._model.wording import counted
 from .results import note_results
 
 
-def verify_result(verified: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
-    """The members of the module's result, the same whether it fails or not."""
+def verify_result(verified: Verified, plan_digests: list[str], scope: str | None) -> dict[str, t.Any]:
+    """The members of the module's result, the same whether it fails or not. scope: as for failure()."""
     return {
         "verified": verified.verified,
         "incomplete": verified.incomplete,
@@ -28,21 +28,27 @@ def verify_result(verified: Verified, plan_digests: list[str]) -> dict[str, t.An
         "findings": [_row(problem) for problem in verified.problems],
         "kinds": counts_by_kind(verified.problems),
         **note_results(verified.notes),
-        "summary": [_line(verified)],
+        "summary": [_line(verified, scope)],
         "plan_digests": plan_digests,
     }
 
 
-def _line(verified: Verified) -> str:
+def _line(verified: Verified, scope: str | None) -> str:
     within = f" ({verified.incomplete:,} within the limit only)" if verified.incomplete else ""
     wrong = len(
         {(problem.group, partition) for problem in verified.problems for partition, _offset in problem.destination}
     )
     requested = f"{verified.requested:,} requested and not verified, " if verified.requested else ""
+    why = ""
+    if not (verified.verified or verified.without_records or verified.requested or verified.problems):
+        nothing = "no offset is left to commit" if scope == "to_commit" else "there is no offset to verify"
+        return f"0 verified, because {nothing}."
+    if verified.verified and not (verified.compared or verified.problems):
+        why = ", because the destination has no copies of unconsumed records"
     numbers = (
         f"{verified.without_records:,} without records, {requested}{counted(verified.compared, 'record')} compared"
     )
-    return f"{verified.verified:,} verified{within}, {f'{wrong:,} with problems, ' if wrong else ''}{numbers}."
+    return f"{verified.verified:,} verified{within}, {f'{wrong:,} with problems, ' if wrong else ''}{numbers}{why}."
 
 
 def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:

@@ -99,9 +99,32 @@ def test_what_was_compared_and_is_not_right_is_counted(verify):
 
 
 def test_what_was_requested_is_not_said_to_be_without_records():
-    result = verify_result(Verified(1, 2, 4, [], [], requested=3), [])
+    result = verify_result(Verified(1, 2, 4, [], [], requested=3), [], "plan")
     assert (result["without_records"], result["requested"]) == (2, 3)
     assert result["summary"] == ["1 verified, 2 without records, 3 requested and not verified, 4 records compared."]
+
+
+@pytest.mark.parametrize(
+    ("verified", "scope", "told"),
+    [
+        (Verified(0, 0, 0, [], []), "to_commit", "0 verified, because no offset is left to commit."),
+        (Verified(0, 0, 0, [], []), "committed", "0 verified, because there is no offset to verify."),
+        (Verified(0, 2, 0, [], []), "plan", "0 verified, 2 without records, 0 records compared."),
+        # A group that has consumed everything.
+        (
+            Verified(1, 0, 0, [], []),
+            "plan",
+            "1 verified, 0 without records, 0 records compared, because the destination has no copies of unconsumed records.",
+        ),
+        (
+            Verified(1, 0, 0, [SKIPPED], []),
+            "plan",
+            "1 verified, 1 with problems, 0 without records, 0 records compared.",
+        ),
+    ],
+)
+def test_whoever_reads_that_nothing_was_compared_reads_why(verified, scope, told):
+    assert verify_result(verified, [], scope)["summary"] == [told]
 
 
 def test_check_mode_verifies_and_writes_no_report(verify, tmp_path):
