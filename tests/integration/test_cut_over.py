@@ -41,7 +41,9 @@ def test_a_round_and_then_a_cut_over(source, destination, orders, controller):
     assert "Dry run" in dry.output and committed(destination, orders) == {}
     assert not (controller.directory / "kafka-migrations").exists()
     for decided, changed in ((0, 2), (2, 0)):
-        played = done(controller.migrate_groups(groups=[orders], phase="sync"))
+        with member(source, orders, [orders], commits=False):  # as it should be before a cut-over
+            played = done(controller.migrate_groups(groups=[orders], phase="sync"))
+        assert "still have members" not in played.output
         assert f"Round 1: {changed} of 2 offsets changed. 2 exact; {decided} as decided before" in played.output
     assert played.changed == 0
     commit(source, orders, {(orders, 0): 70, (orders, 1): 80})

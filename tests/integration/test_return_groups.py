@@ -285,6 +285,16 @@ def test_who_still_writes_is_named_and_may_stop_a_migration(world):
     assert len(committed(world.new, world.new_group)) == PARTITIONS
 
 
+def test_the_status_names_the_topic_that_was_deleted_with_its_committed_offsets(world):
+    world.begin(100, 20)
+    done(world.migrate())
+    delete_topic(world.new, world.new_topic)
+    until(lambda: committed(world.new, world.new_group) == {})
+    its = world.status()
+    assert its["state"] == "commits_gone"
+    assert its["next"].startswith(f"topic {world.new_topic} does not exist at the destination any more, and brokers")
+
+
 def test_the_status_says_what_has_become_of_a_group(world):
     """From the files and the clusters alone: planned, not started, consuming on either cluster, moved, gone back."""
     directory, state = world.controller.directory, world.status
