@@ -2,7 +2,8 @@
 
 import pytest
 
-from testbed.clients import commit, committed, grant
+from testbed.clients import commit, committed, grant, until
+from tests.support.consumers import member
 from tests.support.modules import Migration, outcome, refuses, spawn
 from tests.support.replication_tool import copied_topic
 from tests.support.rights import rights_of
@@ -68,6 +69,33 @@ class TestRights:
         assert any(f"missing ACL TOPIC READ on {topic}" in problem for problem in problems)
         matched = migration.snapshot(group_patterns=[topic])
         assert any(f"Nothing of these groups is in the snapshot: {topic}" in line for line in matched["warnings"])
+
+    @pytest.mark.parametrize("others", [set(), {"TOPIC DESCRIBE_CONFIGS"}])
+    def test_of_one_of_the_topics(self, secured, destination, topic, migrator, granted, tmp_path, others):
+        """What the group has committed on it would be missing without a word."""
+        hidden = f"{topic}-hidden"
+        for name in (topic, hidden):
+            copied_topic(secured, destination, name, 10, 5)
+        commit(secured, topic, {(hidden, 0): 5})
+        granted(*rights_of(topic, topic)["source"], *(f"{other} on {hidden}" for other in others))
+        migration = Migration(tmp_path / "migration", migrator, destination)
+
+        def told(**options):
+            found = migration.look(topic, **options)
+            return [problem["message"] for problem in found["problems"]], [
+                note for kind, note in zip(found["note_kinds"], found["notes"], strict=True) if kind == "topics_hidden"
+            ]
+
+        its = {"topic_patterns": [f"{topic}.*"]}  # the tests beside this one have topics, too
+        problems, (note,) = told(**its)
+        assert problems == [] and f"may have copies of: {hidden}. " in note
+        assert told(**its, exclude_topic_patterns=[".*-hidden"]) == ([], [])
+        with member(secured, topic, [topic, hidden], commits=False):
+            problems, _notes = told(**its)
+            assert len(problems) == 1
+            assert f"group {topic}, topic {hidden}: missing ACL TOPIC READ on {hidden}: members" in problems[0]
+        granted(f"TOPIC DESCRIBE on {hidden}", f"TOPIC READ on {hidden}", f"TOPIC DESCRIBE_CONFIGS on {hidden}")
+        until(lambda: told(**its) == ([], []))
 
     @pytest.mark.parametrize("right", ["GROUP READ", "TOPIC READ", "TOPIC DESCRIBE_CONFIGS"])
     def test_of_the_destination(self, source, secured, topic, migrator, tmp_path, right):

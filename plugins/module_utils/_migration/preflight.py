@@ -30,7 +30,7 @@ from .._model.spark import SparkOptions
 from .._model.verdicts import Reason
 from .._model.wording import NAMED, counted, first_names, first_of
 from .._spark.session import absence, obstacle
-from . import drafts, take_snapshot
+from . import drafts, hidden_topics, take_snapshot
 from .drafts import Draft
 from .file_clusters import check_cluster, equal_ids, keeps_rollback
 from .one_cluster import check_nothing_stays, check_rules_fit
@@ -99,7 +99,7 @@ def look(
     if len(ids) < 2:
         return Preflight(ids, [answer for answer in answers if not isinstance(answer, str)], [])
     one_cluster = clusters.are_one(source, destination)
-    wanted, problems = _wanted(source, selection, mapping, intent, removed)
+    wanted, problems, in_use = _wanted(source, selection, mapping, intent, removed)
     try:
         # Without these groups it is not known what the rules fit, and the problems say why.
         if wanted and not any(isinstance(problem, NotAuthorized) for problem in problems):
@@ -113,6 +113,7 @@ def look(
     source_names, topics = {draft.source_group for draft in wanted}, {draft.source_partition.topic for draft in wanted}
     # Offsets of topics that may not be described are hidden without a word: those that were named are asked about too.
     problems += _missing(source, reads_groups=source_names, reads_topics={*topics, *selection.topics})
+    problems += hidden_topics.subscribed(source, in_use, selection)
     needs = {"commits_groups": names, "commits_topics": copied} if intent.commits else {}
     needs |= {"writes_topics": copied} if copies else {}
     problems += _missing(destination, reads_groups=names, reads_topics=copied, **needs)
@@ -127,6 +128,7 @@ def look(
     else:  # what the source does not tell of open transactions, the snapshot says
         both = *_TOLD, *_COMPARING
         notes += permissions.not_told([(source, both), (destination, (*both, *removal))])
+        notes += hidden_topics.copied(source, destination, selection, mapping, topics)
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = partition_counts(source, topics), partition_counts(destination, copied)
@@ -304,8 +306,8 @@ def opposite(
 
 def _wanted(
     source: Connection, selection: Selection, mapping: Mapping, intent: Intent, removed: Removed | None
-) -> tuple[list[Draft], list[MigrationError]]:
-    """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
+) -> tuple[list[Draft], list[MigrationError], list[str]]:
+    """What the selection and the mapping mean, why they may mean nothing or must not be done now, and groups with members."""
     on_active_group, skip_denied = intent.on_active_group, False
     problems: list[MigrationError] = []
     while True:
@@ -319,7 +321,8 @@ def _wanted(
                 removed=removed,
                 skip_denied=skip_denied,
             )
-            return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), problems
+            in_use = sorted(taken.active.keys() - set(taken.skipped))
+            return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), problems, in_use
         except (GroupBusy, InvalidInput, NotAuthorized, NotFound, Refused) as exc:
             problems.append(exc)
             if isinstance(exc, GroupBusy):
@@ -327,7 +330,7 @@ def _wanted(
             elif isinstance(exc, NotAuthorized) and not skip_denied:
                 skip_denied = True
             else:
-                return [], problems
+                return [], problems, []
 
 
 def _at_the_other_side(

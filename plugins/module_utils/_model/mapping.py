@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import heapq
@@ -21,6 +22,8 @@ from .selection import check_patterns, compiled, kept_pattern, matches
 from .visible_text import quoted
 
 _REFERENCE = re.compile(r"\\([0-9]+|g<\w+>)")  # of a template, to a group of its pattern
+_LITERAL = r"((?:[\w-]|\\?\.|\\-)*)"
+_AROUND_A_GROUP = re.compile(rf"{_LITERAL}\([^()]*\){_LITERAL}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,6 +49,22 @@ class Rule:
             return names if name == self.name else ()
         match = kept_pattern(self.pattern or "").fullmatch(name)
         return tuple(match.expand(new_name) for new_name in names) if match else ()
+
+    def reversed(self, new: str) -> str | None:
+        """The name of which the rule may have made this one; None where it cannot be told.
+
+        It can for a pattern with one group between literal characters, and where `to` keeps the whole name.
+        """
+        if self.name is not None:
+            return self.name if new == self.to else None
+        before, reference, after = (*_REFERENCE.split(self.to, maxsplit=1), "", "")[:3]
+        if not (reference and new.startswith(before) and new.endswith(after)):
+            return None
+        kept = new[len(before) : len(new) - len(after)]
+        if reference == "g<0>":
+            return kept
+        around = _AROUND_A_GROUP.fullmatch(self.pattern or "")
+        return around and kept.join(part.replace("\\", "") for part in around.groups())
 
     def fits(self, name: str) -> bool:
         """Is the rule about this name, on any topic?"""
@@ -113,6 +132,20 @@ class Mapping:
             return topic.removeprefix(self.prefixes.of_destination)
         name = _first(self._topic_rules, topic)[0]
         return self.prefixes.of_source + name if topic.endswith(self.prefixes.ending) else name
+
+    def possible_sources(self, destination_topics: t.Iterable[str]) -> set[str]:
+        """Source topics that may have these copies, as far as the rules can be reversed; the source may not have them."""
+        rules_by_name = values_by_key((rule.to, rule) for rule in self.topic_rules if rule.name is not None)
+        patterns = [rule for rule in self.topic_rules if rule.name is None]
+        sources = set()
+        for copy in destination_topics:
+            renamed = copy.removeprefix(self.prefixes.of_source)
+            before_rules = (rule.reversed(renamed) for rule in (*rules_by_name.get(renamed, ()), *patterns))
+            for name in {renamed, self.prefixes.of_destination + copy, *filter(None, before_rules)}:
+                with contextlib.suppress(InvalidInput):  # a rule would give it an empty name
+                    if self.topic(name) == copy:
+                        sources.add(name)
+        return sources
 
     def is_own(self, topic: str) -> bool:
         """Is this topic of the source the copy of one of the destination's own, where MirrorMaker 2 copies both ways?"""

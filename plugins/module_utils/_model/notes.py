@@ -28,6 +28,7 @@ class NoteKind(enum.StrEnum):
     SETTING_DIFFERS = "setting_differs"
     EQUAL_CLUSTER_IDS = "equal_cluster_ids"
     ROLLBACK_ACL_MISSING = "rollback_acl_missing"
+    TOPICS_HIDDEN = "topics_hidden"
     NOT_TOLD = "not_told"
     # groups
     GROUP_IN_USE = "group_in_use"

@@ -4,6 +4,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import (
+    hidden_topics,
     preflight,
     selected_groups,
     take_snapshot,
@@ -55,6 +56,9 @@ def denied(monkeypatch):
     monkeypatch.setattr(preflight.clusters, "are_one", lambda _one, _other: False)
     monkeypatch.setattr(preflight.permissions, "missing_acls", lambda *_args, **_needs: [])
     monkeypatch.setattr(preflight.permissions, "not_told", lambda _asked: [])
+    monkeypatch.setattr(preflight.permissions, "denied_topics", lambda _connection, _names: [])
+    monkeypatch.setattr(groups, "subscriptions", lambda _connection, in_use: dict.fromkeys(in_use))
+    monkeypatch.setattr(hidden_topics, "list_topics", lambda _connection: [])
     return names
 
 

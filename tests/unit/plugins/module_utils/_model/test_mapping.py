@@ -41,6 +41,41 @@ def test_topics(topic_map, topic, expected):
     assert mapping(topic_map=topic_map).topic(topic) == expected
 
 
+@pytest.mark.parametrize(
+    ("copies", "given", "sources"),
+    [
+        pytest.param(["orders"], {}, {"orders"}, id="no rule"),
+        pytest.param(["sales"], {"topic_map": [{"name": "orders", "to": "sales"}]}, {"sales", "orders"}, id="by name"),
+        pytest.param(["orders"], {"topic_map": [{"name": "orders", "to": "sales"}]}, set(), id="the name is taken"),
+        pytest.param(["eu.a"], {"topic_map": [{"pattern": "(.*)", "to": r"eu.\1"}]}, {"a"}, id="a prefix"),
+        pytest.param(["a.x"], {"topic_map": [{"pattern": ".*", "to": r"\g<0>.x"}]}, {"a"}, id="a suffix"),
+        pytest.param(
+            ["eu-a-new", "other"],
+            {"topic_map": [{"pattern": r"on\.prem-(?P<n>\w+)", "to": r"eu-\g<n>-new"}]},
+            {"eu-a-new", "on.prem-a", "other"},
+            id="a group between names",
+        ),
+        pytest.param(["b.a"], {"topic_map": [{"pattern": r"(\w)-(\w)", "to": r"\2.\1"}]}, {"b.a"}, id="two groups"),
+        pytest.param(["x"], {"topic_map": [{"pattern": "a+", "to": "x"}]}, {"x"}, id="no group"),
+        pytest.param(["x-"], {"topic_map": [{"pattern": "x-(.*)", "to": r"\1"}]}, {"x-x-"}, id="an empty name"),
+        pytest.param(
+            ["onprem.a", "us.b", "c", "onprem."],
+            {"policy": {"name": "default", "source_alias": "onprem", "separator": "."}},
+            {"a", ""},
+            id="copies have the prefix",
+        ),
+        pytest.param(
+            ["onprem.a", "c"],
+            {"policy": {"name": "default", "source_alias": "onprem", "target_alias": "cloud", "separator": "."}},
+            {"a", "cloud.onprem.a", "cloud.c"},
+            id="and the destination's own topics that of their copies",
+        ),
+    ],
+)
+def test_the_source_topics_that_a_copy_may_be_of(copies, given, sources):
+    assert mapping(**given).possible_sources(copies) == sources
+
+
 def test_a_group_rule_can_be_limited_to_topics():
     its = mapping(group_map=[{"name": "app", "to": "app-eu", "topics": [r"eu\..*"]}, {"name": "app", "to": "app-rest"}])
     assert its.groups("app", "eu.orders") == ("app-eu",)
