@@ -49,6 +49,7 @@ import typing as t
 from ansible.plugins.lookup import LookupBase
 from ansible.template import Templar
 
+from ..module_utils._model.notes import NoteKind
 from ..module_utils._module.directions import places
 from ..module_utils._module.run_outcome import RunOutcome
 from ..plugin_utils._last_words import LastWords
@@ -69,5 +70,6 @@ class LookupModule(LookupBase):
         results = results_of(told.get("_common_results") or told["__common_results"], raw)
         phrases = places(told["_common_source"], told["_common_destination"], returns=told["_common_returns"])
         run = RunOutcome(results, told["_common_phase"], *phrases, dry_run=bool(told["ansible_check_mode"]))
-        words = LastWords(run, told, refused="failure" in raw.get("__common_refusal", {}))
+        hidden = NoteKind.TOPICS_HIDDEN in raw.get("__common_info", {}).get("note_kinds", ())
+        words = LastWords(run, told, refused="failure" in raw.get("__common_refusal", {}), hidden=hidden)
         return [line for term in terms for line in getattr(words, term)()]

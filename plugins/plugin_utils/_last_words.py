@@ -19,11 +19,13 @@ class LastWords:
 
     run: what its modules have returned. variables: those of roles/common, and of the role that includes it. They are worked out
     when they are read, so that whoever asks how long a run took needs none. refused: whether a commit would refuse the plan.
+    hidden: whether the source may hide committed offsets of the groups.
     """
 
     run: RunOutcome
     variables: t.Mapping[str, t.Any]
     refused: bool = False
+    hidden: bool = False
 
     def failed(self) -> list[bool]:
         """Whether a step has failed."""
@@ -105,7 +107,8 @@ class LastWords:
         acls = self.variables.get(f"{self._role}_acls", "")
         # One that has failed needs no more, and what cannot be worked out must not hide why.
         settings = RoleSettings() if self.run.failed else self._settings
-        return Directions(self.run, Asked(**asked, refused=self.refused, acls=acls, settings=settings))
+        asked |= {"refused": self.refused, "acls": acls, "hidden": self.hidden}
+        return Directions(self.run, Asked(**asked, settings=settings))
 
     @property
     def _role(self) -> str:

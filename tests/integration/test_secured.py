@@ -51,6 +51,31 @@ def test_a_rollback_keeps_what_the_user_does_not_see(source, secured, orders, tm
     assert committed(secured, orders) == {(payments, 0): (5, "")}
 
 
+def test_a_run_that_may_miss_offsets_says_so_before_it_says_start_the_consumers(
+    secured, destination, topic, granted, tmp_path
+):
+    """The source's brokers hide what the group has committed on a topic that the user may not describe."""
+    hidden = f"{topic}-hidden"
+    for name in (topic, hidden):
+        copied_topic(secured, destination, name, 10, 5)
+    commit(secured, topic, {(hidden, 0): 5})
+    granted(*rights_of(topic, topic)["source"])
+    controller = ProgramController(
+        tmp_path / "infrastructure", onprem=secured.connection_as("migrator"), cloud=destination
+    )
+    wanted = {"groups": [topic], "topic_patterns": [f"{topic}.*"]}
+    output = done(controller.migrate_groups(**wanted)).output
+    print(output)
+    assert f"topics that the destination may have copies of: {hidden}. Brokers" in output
+    assert (
+        "start the consumers at the destination, once you know that no group consumes what the note topics_hidden"
+        in output
+    )
+    granted(f"TOPIC READ on {hidden}", f"TOPIC DESCRIBE_CONFIGS on {hidden}")
+    output = done(controller.migrate_groups(**wanted)).output
+    assert "topics_hidden" not in output and committed(destination, topic).keys() == {(topic, 0), (hidden, 0)}
+
+
 def test_with_certificates_alone_as_texts_and_a_key_that_is_encrypted(source, secured, orders, tmp_path):
     grant(secured, rights_of(orders, orders)["destination"], principal=secured.ssl_principal)
     tls = secured.ssl_connection

@@ -31,7 +31,6 @@ def subscribed(source: Connection, in_use: t.Collection[str], selection: Selecti
         for topic in sorted((topics or frozenset()) - {*selection.topics})
         if selection.select_topics([topic], group).has(topic)
     )
-    exclude = option_name("exclude_topic_patterns")
     return [
         NotAuthorized(
             f"missing ACL TOPIC READ on {topic}",
@@ -42,7 +41,7 @@ def subscribed(source: Connection, in_use: t.Collection[str], selection: Selecti
             "committed offsets on topics that the user may not describe",
             remedy=ways(
                 ("", "grant it to the user of this cluster, with TOPIC DESCRIBE_CONFIGS"),
-                ("exclude_topic_patterns", f"exclude the topic by {exclude}"),
+                ("exclude_topic_patterns", f"exclude the topic by {option_name('exclude_topic_patterns')}"),
             ),
         )
         for topic in permissions.denied_topics(source, groups_by_topic)
@@ -63,10 +62,12 @@ def copied(
     hidden = permissions.denied_topics(source, wanted)
     if not hidden:
         return []
-    exclude = option_name("exclude_topic_patterns")
     remedy = ways(
         ("", "grant the ACL TOPIC DESCRIBE on them at the source"),
-        ("exclude_topic_patterns", f"exclude by {exclude} those that no selected group consumes"),
+        (
+            "exclude_topic_patterns",
+            f"exclude by {option_name('exclude_topic_patterns')} those that no selected group consumes",
+        ),
     )
     text = (
         f"{source}: the user may not describe topics that the destination may have copies of: {first_of(hidden, MANY_NAMED)}. "

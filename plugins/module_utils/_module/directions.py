@@ -43,7 +43,7 @@ class Asked:
     """What a run was asked for. role: without the collection's name, empty for tasks of a user's own.
 
     returns: whether it returns groups, or rolls a return back. refused: whether a commit would refuse the plan. source_lost:
-    whether no source was asked. acls: what a promotion does with ACLs.
+    whether no source was asked. acls: what a promotion does with ACLs. hidden: whether the source may hide committed offsets.
     """
 
     directory: str = ""
@@ -54,6 +54,7 @@ class Asked:
     refused: bool = False
     source_lost: bool = False
     acls: str = ""
+    hidden: bool = False
     settings: RoleSettings = RoleSettings()
 
 
@@ -222,6 +223,8 @@ class Directions:
         first = "look at what is left out. Then start" if leaves_out else "start"
         where = self.run.at_destination or " with the new names" * self.asked.settings.renames
         text = f"{first} the consumers{where}"
+        if self.asked.hidden:
+            text += ", once you know that no group consumes what the note topics_hidden names"
         if self.run.may_not_start:
             text += f", but not those of groups that are blocked or left out. To move these, too, remove the cause, and {again}"
         if self.run.dry_run and not leaves_out:

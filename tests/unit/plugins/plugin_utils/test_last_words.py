@@ -46,6 +46,7 @@ def words(
     directory="/m",
     returns=False,
     refused=False,
+    hidden=False,
     source_lost=False,
     dry_run=False,
     verifies=True,
@@ -72,7 +73,7 @@ def words(
     }
     results = {step.replace("_", " "): result for step, result in more.items()}
     run = RunOutcome(results, phase, *places("onprem", destination, returns=returns), dry_run=dry_run)
-    return LastWords(run, variables, refused)
+    return LastWords(run, variables, refused, hidden)
 
 
 def test_a_value_with_a_blank_is_given_whole():
@@ -87,6 +88,13 @@ def test_a_value_with_a_blank_is_given_whole():
         (words(commit=COMMITTED), f"start the consumers at the destination. {BACK}"),
         (words(commit=COMMITTED, destination="onprem"), f"start the consumers with the new names. {BACK}"),
         (words(commit=COMMITTED, destination="onprem", moves=False), f"start the consumers. {BACK}"),
+        (
+            words(commit=COMMITTED, hidden=True),
+            (
+                "start the consumers at the destination, once you know that no group consumes what the note topics_hidden "
+                f"names. {BACK}"
+            ),
+        ),
         (words(commit={**COMMITTED, "receipt": None}), "start the consumers at the destination."),
         # What another directory has written is in no receipt of this one.
         (
