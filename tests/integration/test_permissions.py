@@ -8,7 +8,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
     broker_number,
     topic_configs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import list_groups, read_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import (
+    assigned_unseen,
+    list_groups,
+    read_groups,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.permissions import (
     missing_acls,
     sees_every_topic,
@@ -106,6 +110,19 @@ def test_rights_on_a_kip_848_group_are_told_as_well(secured, migrator, topic, gr
         until(
             lambda: missing_acls(migrator, reads_groups=[topic], commits_groups=[topic]) == [f"GROUP READ on {topic}"]
         )
+
+
+def test_that_a_kip_848_group_consumes_what_may_not_be_described_is_told(
+    secured, migrator, source, old, topic, granted
+):
+    create_topic(secured, topic)
+    granted(f"GROUP DESCRIBE on {topic}", f"GROUP DESCRIBE on {topic}-none")
+    with member(secured, topic, [topic], protocol="consumer", commits=False):
+        until(lambda: assigned_unseen(migrator, [topic, f"{topic}-none"]) == [topic], 30)
+        granted(f"TOPIC DESCRIBE on {topic}")
+        until(lambda: assigned_unseen(migrator, [topic, f"{topic}-none"]) == [])
+    for cluster in (source, old):  # where everybody may do everything, and where there are no such groups
+        assert assigned_unseen(connection_from(cluster.connection), [topic]) == []
 
 
 def test_a_denied_group_is_named(secured, migrator, topic, granted):

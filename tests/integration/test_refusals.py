@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed.clients import commit, committed, grant, until
+from testbed.clients import commit, committed, create_topic, grant, until
 from tests.support.consumers import member
 from tests.support.modules import Migration, outcome, refuses, spawn
 from tests.support.replication_tool import copied_topic
@@ -96,6 +96,22 @@ class TestRights:
             assert f"group {topic}, topic {hidden}: missing ACL TOPIC READ on {hidden}: members" in problems[0]
         granted(f"TOPIC DESCRIBE on {hidden}", f"TOPIC READ on {hidden}", f"TOPIC DESCRIBE_CONFIGS on {hidden}")
         until(lambda: told(**its) == ([], []))
+
+    def test_of_a_topic_that_members_of_the_newer_protocol_consume(
+        self, secured, destination, topic, migrator, granted, tmp_path
+    ):
+        """Brokers tell that there is one, and not which."""
+        hidden = f"{topic}-hidden"
+        copied_topic(secured, destination, topic, 10, 5)
+        create_topic(secured, hidden)  # not copied
+        granted(*rights_of(topic, topic)["source"])
+        migration = Migration(tmp_path / "migration", migrator, destination)
+        with member(secured, topic, [topic, hidden], protocol="consumer", commits=False):
+            (problem,) = migration.problems(topic)
+            assert f"group {topic}: missing ACL TOPIC READ on a topic that its members consume" in problem
+            assert migration.problems(topic, topic_patterns=[topic]) == []
+            granted(f"TOPIC READ on {hidden}")
+            until(lambda: migration.problems(topic) == [])
 
     @pytest.mark.parametrize("right", ["GROUP READ", "TOPIC READ", "TOPIC DESCRIBE_CONFIGS"])
     def test_of_the_destination(self, source, secured, topic, migrator, tmp_path, right):

@@ -22,7 +22,8 @@ from .._model.wording import MANY_NAMED, first_names, first_of
 def subscribed(source: Connection, in_use: t.Collection[str], selection: Selection) -> list[NotAuthorized]:
     """A problem for each topic that members of these groups are subscribed to, and that the user may not describe.
 
-    Topics that are named are left out: their ACLs are asked for in any case.
+    Topics that are named are left out: their ACLs are asked for in any case. Of groups of the newer protocol (KIP-848), brokers
+    tell only that there is such a topic: these are problems if all topics are selected.
     """
     subscriptions = groups.subscriptions(source, in_use)
     groups_by_topic = values_by_key(
@@ -31,7 +32,7 @@ def subscribed(source: Connection, in_use: t.Collection[str], selection: Selecti
         for topic in sorted((topics or frozenset()) - {*selection.topics})
         if selection.select_topics([topic], group).has(topic)
     )
-    return [
+    problems = [
         NotAuthorized(
             f"missing ACL TOPIC READ on {topic}",
             cluster=str(source),
@@ -45,6 +46,22 @@ def subscribed(source: Connection, in_use: t.Collection[str], selection: Selecti
             ),
         )
         for topic in permissions.denied_topics(source, groups_by_topic)
+    ]
+    if selection.topics or selection.topic_patterns or selection.exclude_topic_patterns:
+        return problems
+    untold = [group for group, topics in subscriptions.items() if topics is None]
+    return problems + [
+        NotAuthorized(
+            "missing ACL TOPIC READ on a topic that its members consume",
+            cluster=str(source),
+            group=group,
+            why="brokers do not tell which one, and hide what the group has committed on it",
+            remedy=ways(
+                ("", "grant it on each topic that the group consumes, with TOPIC DESCRIBE_CONFIGS"),
+                ("topic_patterns", f"select topics by {option_name('topic_patterns')}"),
+            ),
+        )
+        for group in groups.assigned_unseen(source, untold)
     ]
 
 

@@ -29,7 +29,7 @@ def clusters(monkeypatch):
     class Clusters:
         def __init__(self):
             self.visible = {"acl.a"}
-            self.at_destination, self.members, self.asked = [], {}, []
+            self.at_destination, self.members, self.asked, self.unseen = [], {}, [], []
 
         def denied(self, connection, names):
             assert connection is ONPREM
@@ -45,6 +45,9 @@ def clusters(monkeypatch):
     monkeypatch.setattr(hidden_topics, "list_topics", its.listed)
     monkeypatch.setattr(
         hidden_topics.groups, "subscriptions", lambda _source, names: {n: its.members[n] for n in names}
+    )
+    monkeypatch.setattr(
+        hidden_topics.groups, "assigned_unseen", lambda _source, names: [n for n in its.unseen if n in names]
     )
     return its
 
@@ -123,3 +126,13 @@ def test_a_topic_that_members_are_subscribed_to_is_refused_with_its_acl(clusters
 def test_subscriptions_to_what_is_not_selected_do_not_matter(clusters, selection):
     clusters.members = {"acl-g": frozenset({"acl.a", "acl.b"})}
     assert hidden_topics.subscribed(ONPREM, ["acl-g"], selection) == []
+
+
+def test_that_members_of_the_newer_protocol_consume_a_hidden_topic_is_refused_where_all_topics_are_meant(clusters):
+    clusters.members = {"acl-g": None, "old": frozenset({"acl.a"})}
+    clusters.unseen = ["acl-g", "old"]
+    (problem,) = hidden_topics.subscribed(ONPREM, ["acl-g", "old"], EVERY_GROUP)
+    assert problem.group == "acl-g" and "missing ACL TOPIC READ on a topic that its members consume" in str(problem)
+    assert "select topics by topic_patterns" in str(problem)
+    for words in ({"topic_patterns": ("acl.*",)}, {"exclude_topic_patterns": ("x",)}, {"topics": ("acl.a",)}):
+        assert hidden_topics.subscribed(ONPREM, ["acl-g"], Selection(groups=("acl-g",), **words)) == []
