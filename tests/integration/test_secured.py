@@ -65,7 +65,6 @@ def test_a_run_that_may_miss_offsets_says_so_before_it_says_start_the_consumers(
     )
     wanted = {"groups": [topic], "topic_patterns": [f"{topic}.*"]}
     output = done(controller.migrate_groups(**wanted)).output
-    print(output)
     assert f"topics that the destination may have copies of: {hidden}. Brokers" in output
     assert (
         "start the consumers at the destination, once you know that no group consumes what the note topics_hidden"

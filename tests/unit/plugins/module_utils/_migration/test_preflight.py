@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -144,3 +145,17 @@ def test_a_return_refuses_offsets_that_nobody_has_consumed_to(monkeypatch, commi
         assert "(orders-0), although no consumer has ever joined it" in str(problems[0])
         assert "skips up to 15 records that nobody has consumed" in str(problems[0])
         assert "on_rewind to keep" in problems[0].remedy
+
+
+def test_topics_that_may_hide_committed_offsets_are_a_problem_or_a_note(denied, monkeypatch):
+    """A problem where members of a group consume them, and a note where only the destination has copies."""
+    denied.clear()
+    reading = GroupReading("billing", True, "Stable", "classic", "consumer", {ORDERS: CommittedOffset(5)})
+    monkeypatch.setattr(groups, "read_groups", lambda _connection, names, **_how: dict.fromkeys(names, reading))
+    monkeypatch.setattr(groups, "classic_members", lambda _connection, names: dict.fromkeys(names, ()))
+    monkeypatch.setattr(groups, "subscriptions", lambda _source, names: dict.fromkeys(names, frozenset({"payroll"})))
+    monkeypatch.setattr(hidden_topics, "list_topics", lambda _connection: ["orders", "copied"])
+    monkeypatch.setattr(preflight.permissions, "denied_topics", lambda _connection, names: sorted(names))
+    found = look(Selection(groups=("billing",)))
+    assert [problem.place()["topic"] for problem in found.problems] == ["payroll"]
+    assert [note.kind for note in found.notes] == [NoteKind.TOPICS_HIDDEN]
