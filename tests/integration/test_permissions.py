@@ -8,11 +8,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
     broker_number,
     topic_configs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import (
-    assigned_unseen,
-    list_groups,
-    read_groups,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import list_groups, read_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.permissions import (
     missing_acls,
     sees_every_topic,
@@ -33,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import assigned_unseen
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from testbed.clients import Message, commit, create_topic, produce, until
 from tests.support.consumers import member

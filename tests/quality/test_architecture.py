@@ -189,7 +189,7 @@ def test_few_files_would_change_for_another_client_of_the_control_plane(known_fi
     found = {path for path, text in texts.items() if names.search(text)}
     control = "plugins/module_utils/_control"
     assert {path for path in found if not path.startswith("tests/unit/")} == {
-        f"{control}/kafka_library.py", f"{control}/admin_client.py", f"{control}/newer_groups.py", f"{control}/reasons.py",
+        f"{control}/kafka_library.py", f"{control}/admin_client.py", f"{control}/reasons.py",
         "testbed/clients.py",
         "plugins/module_utils/_migration/_connect/topic.py",  # Kafka's partitioner
     }  # fmt: skip

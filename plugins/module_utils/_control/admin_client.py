@@ -23,7 +23,6 @@ import typing as t
 from .._http.tokens import TokenSource, token_source
 from .._model.connection import Connection
 from .._model.errors import WRITTEN
-from . import newer_groups
 from .abilities import Ability, KnownSince
 from .kafka_library import (
     AbstractTokenProvider,
@@ -356,8 +355,7 @@ def _message(client: AdminClient, request: Request) -> t.Any:
     raises NotOffered for such a broker, and attempt() begins anew with what that broker offers.
     """
     name = f"{request.name}Request"
-    modules = (admin, consumer, metadata, newer_groups.newer_messages())
-    kind = next(getattr(module, name) for module in modules if hasattr(module, name))
+    kind = next(getattr(module, name) for module in (admin, consumer, metadata) if hasattr(module, name))
     _first, last = client.offered_versions.get(kind.API_KEY, (0, 0))
     offered = min(last, kind.max_version, last if request.highest is None else request.highest)
     lowest = max(offered, request.lowest or 0)

@@ -22,7 +22,6 @@ from .admin_client import (
     answer_to,
     ask_together,
     can,
-    exchange,
     missing_part,
     subscribed_topics,
 )
@@ -36,7 +35,7 @@ from .coordinators import (
     known_coordinators,
 )
 from .producers import named_transactions
-from .reasons import ErrorCode, KafkaFailure, as_exception, raise_if_retriable
+from .reasons import ErrorCode, KafkaFailure, as_exception
 from .topics import broker_ids
 
 SETTLE_SECONDS = 2.0
@@ -184,7 +183,8 @@ def _with_open(
 def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str, frozenset[str] | None]:
     """The topics that members of these groups are subscribed to; None for a group whose members do not tell them.
 
-    Brokers describe members of classic groups of consumers, but not while the group rebalances, which is waited for.
+    Brokers describe members of classic groups of consumers, but not while the group rebalances, which is waited for. The
+    request that describes other groups (KIP-848) is not known to the library.
     """
     rows = _described(connection, groups)
     end = time.monotonic() + _REBALANCE_SECONDS
@@ -192,27 +192,6 @@ def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str
         time.sleep(0.5)
         rows = _described(connection, groups)
     return {group: _subscribed(rows.get(group)) for group in sorted(set(groups))}
-
-
-def assigned_unseen(connection: Connection, groups: t.Collection[str]) -> list[str]:
-    """Those of these groups of the newer protocol (KIP-848) whose members are assigned topics that the user may not describe.
-
-    Brokers do not tell which topics. Groups of another protocol have an error of their own.
-    """
-
-    def read(client: AdminClient) -> list[str]:
-        coordinators = known_coordinators(connection, find_coordinators(client, sorted(set(groups))))
-        asked = [
-            Request("ConsumerGroupDescribe", {"group_ids": names, "include_authorized_operations": False}, node)
-            for node, names in by_node(coordinators)
-        ]
-        answers = exchange(client, asked, partly=True)  # older brokers have no such groups
-        rows = [row for answer in answers for row in getattr(answer, "groups", ())]
-        for row in rows:
-            raise_if_retriable(row.error_code)
-        return sorted(row.group_id for row in rows if row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-
-    return attempt(connection, read) if groups else []
 
 
 def classic_members(connection: Connection, groups: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:

@@ -24,7 +24,6 @@ try:
         from kafka.partitioner.default import murmur2
         from kafka.protocol import admin, consumer, metadata
         from kafka.protocol.api_key import ApiKey
-        from kafka.protocol.api_message import ApiMessage
         from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names

@@ -17,6 +17,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, ways
 from .._model.selection import Selection
 from .._model.wording import MANY_NAMED, first_names, first_of
+from .._records.group_members import assigned_unseen
 
 
 def subscribed(source: Connection, in_use: t.Collection[str], selection: Selection) -> list[NotAuthorized]:
@@ -61,7 +62,7 @@ def subscribed(source: Connection, in_use: t.Collection[str], selection: Selecti
                 ("topic_patterns", f"select topics by {option_name('topic_patterns')}"),
             ),
         )
-        for group in groups.assigned_unseen(source, untold)
+        for group in assigned_unseen(source, untold)
     ]
 
 

@@ -46,9 +46,7 @@ def clusters(monkeypatch):
     monkeypatch.setattr(
         hidden_topics.groups, "subscriptions", lambda _source, names: {n: its.members[n] for n in names}
     )
-    monkeypatch.setattr(
-        hidden_topics.groups, "assigned_unseen", lambda _source, names: [n for n in its.unseen if n in names]
-    )
+    monkeypatch.setattr(hidden_topics, "assigned_unseen", lambda _source, names: [n for n in its.unseen if n in names])
     return its
 
 
