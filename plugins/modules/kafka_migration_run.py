@@ -441,7 +441,6 @@ import functools
 import time
 import typing as t
 
-from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.policies import OnLocked, OnMismatch
 from ..module_utils._module import options
 from ..module_utils._module._report.migration_files import NAMES
@@ -451,7 +450,7 @@ from ..module_utils._module.frame import Module
 from ..module_utils._module.report_writing import is_of_return, write_report
 from ..module_utils._module.run_begin import begin_run
 from ..module_utils._module.run_end import end_run, run_record_of, versions
-from ..module_utils._module.run_outcome import RunOutcome
+from ..module_utils._module.run_outcome import RunOutcome, check_results
 from ..module_utils._module.support_bundle import write_bundle
 
 
@@ -463,12 +462,7 @@ def migration_run(module: Module) -> dict[str, t.Any]:
         return write_bundle(module, versions(module))
     if params["state"] == "assessed":
         return write_assessment(module)
-    for step, result in params["results"].items():
-        if not isinstance(result, dict) or not isinstance(result.get("seconds", 0), int | float):
-            raise InvalidInput(
-                f"{step!r} in results is no result of a module",
-                remedy="give what the task has registered, or {} if it has not run",
-            )
+    check_results(params["results"])
     phrases = places(params["source"] or "", params["destination"] or "", returns=is_of_return(params))
     outcome = RunOutcome(params["results"], params["phase"] or "", *phrases, dry_run=module.check_mode)
     if params["state"] == "reported":

@@ -8,6 +8,7 @@ import dataclasses
 import re
 import typing as t
 
+from .._model.errors import InvalidInput
 from .._model.grouping import values_by_key
 from .._model.history import ROUND_PHASES
 from .._model.notes import NoteKind
@@ -299,6 +300,16 @@ class RunOutcome:
             "failure": self.failure,
             "verification_failed": self.verification_failed,
         }
+
+
+def check_results(results: t.Mapping[str, t.Any]) -> None:
+    """Raise InvalidInput where a user's own tasks give what no module has returned."""
+    for step, result in results.items():
+        if not isinstance(result, dict) or not isinstance(result.get("seconds", 0), int | float):
+            raise InvalidInput(
+                f"{step!r} in results is no result of a module",
+                remedy="give what the task has registered, or {} if it has not run",
+            )
 
 
 def _step(name: str, result: Result) -> Step:
