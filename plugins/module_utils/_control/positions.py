@@ -255,9 +255,9 @@ def partition_leaders(
             cluster=str(connection),
             remedy="compare the partition counts of the topics",
         )
-    for partition in wanted:
-        if leaders[partition] < 0:
-            raise as_exception(ErrorCode.LEADER_NOT_AVAILABLE, str(partition))
+    leaderless = sorted(partition for partition in wanted if leaders[partition] < 0)
+    if leaderless:
+        raise as_exception(ErrorCode.LEADER_NOT_AVAILABLE, first_of(list(map(str, leaderless))))
     return leaders
 
 

@@ -10,6 +10,7 @@ import typing as t
 
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
 from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
+from .._model.option_names import option_name, ways
 from .abilities import Ability, KnownSince
 from .kafka_library import errors
 
@@ -272,6 +273,12 @@ def translated(connection: Connection, exc: KafkaFailure) -> MigrationError:
         if row is not None and row.hopeless:  # a certificate, say, which is that of one broker
             told = refusal(connection, [exc])
             what, why, remedy = "cannot connect to one of the brokers", told.why, told.remedy
+    elif isinstance(exc, errors.LeaderNotAvailableError) and exc.args:
+        kind, what, why = BrokerError, "no broker leads partitions that are needed", str(exc.args[0])
+        remedy = ways(
+            ("", "start the brokers that have their replicas"),
+            ("exclude_topic_patterns", f"leave the topics out by {option_name('exclude_topic_patterns')}"),
+        )
     elif isinstance(exc, errors.InvalidReceiveError):
         what = "what answers at an address that the brokers advertise does not speak as expected"
         why = (row and row.why) or why
