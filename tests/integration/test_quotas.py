@@ -110,7 +110,7 @@ def test_a_consumer_quota_that_lets_no_batch_pass_is_named_and_a_larger_one_cost
         limit("consumer_byte_rate", 100_000.0)
         said = migration.translate(refuses, destination={**destination.connection, "request_timeout": 5})
         assert said.startswith("destination cluster ") and f"topic {topic}, partition 0: no record" in said
-        assert "(consumer_byte_rate) lets less than a batch of records pass" in said
+        assert "(consumer_byte_rate, request_percentage) holds the user or client id back" in said
         limit("consumer_byte_rate", 600_000.0)
         (entry,) = migration.translate()["entries"]
         assert (entry["verdict"], entry["offset"]) == ("exact", 1201)

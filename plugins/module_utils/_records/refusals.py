@@ -135,7 +135,7 @@ class Patience:
             **first._asdict(),
             why=connection_failed(connection, complaints).why if complaints else None,
             remedy="check that the partition has a leader, that no transaction is open there, and that no quota "
-            "(consumer_byte_rate) lets less than a batch of records pass in that time",
+            "(consumer_byte_rate, request_percentage) holds the user or client id back for so long, or raise request_timeout",
         )
 
     def _log_end(self, partition: TopicPartition) -> int | None:

@@ -127,7 +127,11 @@ NO_FETCH = (
         (errors.KafkaTimeoutError("no answer"), ConnectionFailed, "advertised.listeners"),
         (errors.RequestTimedOutError(), BrokerError, "the broker refused: REQUEST_TIMED_OUT"),
         (errors.UnknownError(), BrokerError, "the broker refused"),
-        (errors.LeaderNotAvailableError("a-0, a-1"), BrokerError, "no broker leads partitions that are needed: a-0, a-1"),
+        (
+            errors.LeaderNotAvailableError("a-0, a-1"),
+            BrokerError,
+            "no broker leads partitions that are needed: a-0, a-1",
+        ),
         (errors.ThrottlingQuotaExceededError(), BrokerError, "the broker refused"),
         (errors.KafkaProtocolError("Unable to decode response"), BrokerError, "the broker's answer cannot be read"),
         (errors.InvalidReceiveError("Invalid frame"), ConnectionFailed, "advertised.listeners has addresses of Kafka"),
