@@ -190,6 +190,7 @@ options:
       on_blocked: {description: What a commit does about blocked group-partitions., type: str, default: fail}
       renames: {description: Whether groups get other names in their cluster., type: bool, default: false}
       live: {description: Whether producers go on while records are copied., type: bool, default: false}
+      hidden: {description: Whether the source may hide committed offsets of the groups., type: bool, default: false}
       after_rollback: {description: "What there is to say besides after a rollback.", type: list, elements: str, default: []}
   refusal:
     description: Why a commit of the plan would be refused now, for the report.
@@ -505,7 +506,7 @@ def main() -> None:
             "type": "dict",
             "options": {
                 "on_blocked": {"type": "str", "default": "fail"},
-                **{name: {"type": "bool", "default": False} for name in ("renames", "live")},
+                **{name: {"type": "bool", "default": False} for name in ("renames", "live", "hidden")},
                 "after_rollback": {"type": "list", "elements": "str", "default": []},
             },
         },

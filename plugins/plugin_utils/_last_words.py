@@ -97,6 +97,7 @@ class LastWords:
             on_blocked=committing.get("on_blocked", "fail"),
             renames="removed" in committing or ("group_map" in planning and not planning.get("restores")),
             live=bool(self.variables.get(f"{self._role}_live")),
+            hidden=self.hidden,
             after_rollback=self.variables.get("_common_after_rollback", []),
         )
 
@@ -107,8 +108,7 @@ class LastWords:
         acls = self.variables.get(f"{self._role}_acls", "")
         # One that has failed needs no more, and what cannot be worked out must not hide why.
         settings = RoleSettings() if self.run.failed else self._settings
-        asked |= {"refused": self.refused, "acls": acls, "hidden": self.hidden}
-        return Directions(self.run, Asked(**asked, settings=settings))
+        return Directions(self.run, Asked(**asked, refused=self.refused, acls=acls, settings=settings))
 
     @property
     def _role(self) -> str:

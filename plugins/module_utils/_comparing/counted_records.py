@@ -41,8 +41,8 @@ class AlikeRecords(t.NamedTuple):
     source: list[CountedRecord]
     copies: list[CountedRecord]
 
-    def contents(self, names: HeaderNames, *, timestamps: bool, lossy: bool) -> t.Iterator[OneContent]:
-        """Told apart as the rule does it. names: at least theirs. timestamps, lossy: see told_apart()."""
+    def contents(self, names: HeaderNames, timestamps: bool) -> t.Iterator[OneContent]:
+        """Told apart as the rule does it. names: at least theirs. timestamps: whether times are compared at all."""
         if not self.source or not any(
             record[:2] in side_names
             for side_names, records in zip(names, self, strict=True)
@@ -51,8 +51,7 @@ class AlikeRecords(t.NamedTuple):
         ):
             yield OneContent(self.source, self.copies)
             return
-        sides = _named(self.source, names.source), _named(self.copies, names.copies)
-        for told in told_apart(*sides, timestamps=timestamps, lossy=lossy):
+        for told in told_apart(_named(self.source, names.source), _named(self.copies, names.copies), timestamps):
             yield OneContent(
                 [CountedRecord(*spot, time) for spot, time in told.source],
                 [CountedRecord(*spot, time) for spot, time in told.copies],

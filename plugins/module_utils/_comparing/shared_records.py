@@ -100,7 +100,7 @@ class SharedRecords:
         }
         if is_lossy and self._timestamps:
             several = without_lost(several, map(_kept_times, kept))
-        told = (alike.contents(self._names, timestamps=self._timestamps, lossy=is_lossy) for alike in several.values())
+        told = (alike.contents(self._names, self._timestamps) for alike in several.values())
         rest = OneContent(lonely, []), OneContent([], others)
         return Contents(itertools.chain(itertools.chain.from_iterable(told), rest), kept, stamped)
 

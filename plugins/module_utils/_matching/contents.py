@@ -38,13 +38,12 @@ class ToldApart(t.NamedTuple, t.Generic[_Spot]):
 
 
 def told_apart(
-    source: t.Sequence[Named[_Spot]], copies: t.Sequence[Named[_Spot]], *, timestamps: bool, lossy: bool
+    source: t.Sequence[Named[_Spot]], copies: t.Sequence[Named[_Spot]], timestamps: bool
 ) -> list[ToldApart[_Spot]]:
     """The contents of records that are alike but for headers.
 
     They are told apart by their names, unless the destination has copies whose names may be changed: tools add headers, and on
-    a return they have added them to the records of the source. timestamps: whether times are compared at all. lossy: whether
-    the source may have lost records: else records with one name have copies with any, unless times tell.
+    a return they have added them to the records of the source. timestamps: whether times are compared at all.
     """
     names = {record.name for record in source}
     if copies and names.isdisjoint(copy.name for copy in copies):
@@ -52,9 +51,6 @@ def told_apart(
     if len(names) == 1 and names.issuperset(copy.name for copy in copies):
         return [_all_together(next(iter(names)), source, copies)]
     at_time = _names_by_time(source)
-    has_time = timestamps and any(copy.time in at_time and t.cast(int, copy.time) >= 0 for copy in copies)
-    if len(names) == 1 and not (has_time or lossy):
-        return [_all_together(None, source, copies)]
     changed = [_is_changed(copy, names, at_time) for copy in copies]
     if not any(changed) and not _are_doubted(source, copies, at_time):
         by_name: dict[Name, ToldApart[_Spot]] = {name: ToldApart(name, [], []) for name in names}
@@ -63,28 +59,29 @@ def told_apart(
         for copy in copies:
             by_name[copy.name].copies.append((copy.spot, copy.time))
         return list(by_name.values())
-    return [_by_numbers(source, list(zip(copies, changed, strict=True)), at_time, has_time)]
+    return [_by_numbers(source, list(zip(copies, changed, strict=True)), at_time, timestamps)]
 
 
 def _by_numbers(
     source: t.Sequence[Named[_Spot]],
     copies: t.Sequence[tuple[Named[_Spot], bool]],
     at_time: _NamesByTime,
-    has_time: bool,
+    timestamps: bool,
 ) -> ToldApart[_Spot]:
     """Records of several names as one content: what is told apart gets different times, because these may not tell, either.
 
     Counting considers that. Where no copy has a record's time, names alone tell: by negative times, which show of no copy that
     it is surely a record's. copies: each with whether it is changed. A changed one stands for what has its time, if that is one
     content or no copy with that name has kept it, and else for any that lacks copies. Beside such ones, a copy that has kept
-    its name alone stands for records with this name that lack one with their time. has_time: whether any copy has one.
+    its name alone stands for records with this name that lack one with their time.
     """
+    has_time = timestamps and any(copy.time in at_time for copy, _is_changed in copies)
     numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
     kept = collections.Counter((copy.name, copy.time) for copy, is_changed in copies if not is_changed)
     changed_at = {
-        copy.time: [name for name in names if not kept[name, copy.time]] or (names if len(names) == 1 else ())
-        for copy, is_changed in copies
-        if is_changed and (names := at_time.get(copy.time))
+        time: _changed_names(names, {name: kept[name, time] for name in names}, number)
+        for time, number in collections.Counter(copy.time for copy, is_changed in copies if is_changed).items()
+        if (names := at_time.get(time))
     }
     are_loose = any(is_changed and not changed_at.get(copy.time) for copy, is_changed in copies)
     by_name = {copy.name for copy, is_changed in copies if are_loose and not is_changed and copy.time not in at_time}
@@ -107,6 +104,19 @@ def _by_numbers(
             is_by_name = copy.name in by_name and copy.time not in at_time
             both.append((copy.spot, number(copy.name, None if is_by_name else copy.time)))
     return ToldApart(None, keyed, both)
+
+
+def _changed_names(names: t.Mapping[Name, int], kept: t.Mapping[Name, int], changed: int) -> t.Collection[Name]:
+    """Of which records of one time the changed copies are.
+
+    Of those without a copy that has kept their name, if the others have theirs. names, kept: how many records, and copies that
+    have kept it, have which name. changed: how many copies are.
+    """
+    lacking = [name for name in names if not kept[name]]
+    are_told = all(kept[name] >= number for name, number in names.items() if kept[name])
+    if are_told and (len(lacking) == len(names) or sum(names[name] for name in lacking) >= changed):
+        return lacking
+    return names if len(names) == 1 else ()
 
 
 def _all_together(
@@ -154,15 +164,13 @@ class Alike(t.NamedTuple):
     kept_headers: bool
 
 
-def alike_contents(
-    source: t.Sequence[Named[int]], copies: t.Sequence[Named[int]], *, timestamps: bool, lossy: bool
-) -> Alike:
-    """Records that are alike but for headers, by place, as contents. timestamps, lossy: see told_apart()."""
+def alike_contents(source: t.Sequence[Named[int]], copies: t.Sequence[Named[int]], timestamps: bool) -> Alike:
+    """Records that are alike but for headers, by place, as contents. timestamps: whether times are compared at all."""
     if not source:
         return Alike([Content([], [(copy.spot, copy.time) for copy in copies])], True, True)
     times, names = {record.time for record in source}, {record.name for record in source}
     return Alike(
-        [Content(told.source, told.copies) for told in told_apart(source, copies, timestamps=timestamps, lossy=lossy)],
+        [Content(told.source, told.copies) for told in told_apart(source, copies, timestamps)],
         all(copy.time in times for copy in copies),
         all(copy.name in names for copy in copies),
     )

@@ -144,8 +144,7 @@ class Logs:
                 Named(place, copy.fingerprint, None if place in not_theirs else self._time(copy))
                 for place, copy in copies
             ],
-            timestamps=self._pair.timestamps,
-            lossy=self._pair.lossy,
+            self._pair.timestamps,
         )
 
     def _time(self, copy: Record) -> int | None:

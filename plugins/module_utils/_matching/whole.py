@@ -102,6 +102,11 @@ def _place_of_last(reader: Reader, offset: int) -> int | None:
     begins = [at for at in range(len(contents)) if contents[at : at + len(series)] == series]
     if len(begins) != 1 or len({*series}) < DISTINCT:
         return None
+    # At the source, a series that comes again may also have stood before what is left of it.
+    near = before + after
+    comes_again = any(near[at : at + len(series)] == series[: len(near) - at] for at in range(1, len(near) - 1))
+    if len(last) < _ALIKE and comes_again:
+        return None
     if not last:
         return copies[begins[0]].offset
     place = copies[begins[0] + len(last) - 1].offset + 1

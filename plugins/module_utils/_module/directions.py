@@ -28,13 +28,14 @@ def places(source: str, destination: str, *, returns: bool) -> tuple[str, str]:
 class RoleSettings:
     """What else the variables of a role say that decides what is next, as the option settings of kafka_migration_run.
 
-    renames: whether groups get other names in their cluster. live: whether producers go on. after_rollback: what there is to
-    say besides after a rollback.
+    renames: whether groups get other names in their cluster. live: whether producers go on. hidden: whether the source may hide
+    committed offsets of the groups. after_rollback: what there is to say besides after a rollback.
     """
 
     on_blocked: str = "fail"
     renames: bool = False
     live: bool = False
+    hidden: bool = False
     after_rollback: t.Sequence[str] = ()
 
 
@@ -43,7 +44,7 @@ class Asked:
     """What a run was asked for. role: without the collection's name, empty for tasks of a user's own.
 
     returns: whether it returns groups, or rolls a return back. refused: whether a commit would refuse the plan. source_lost:
-    whether no source was asked. acls: what a promotion does with ACLs. hidden: whether the source may hide committed offsets.
+    whether no source was asked. acls: what a promotion does with ACLs.
     """
 
     directory: str = ""
@@ -54,7 +55,6 @@ class Asked:
     refused: bool = False
     source_lost: bool = False
     acls: str = ""
-    hidden: bool = False
     settings: RoleSettings = RoleSettings()
 
 
@@ -214,7 +214,8 @@ class Directions:
         again, given = "run the same command again", {}
         if self.run.phase == "apply":  # applying a plan again makes no other one
             given = {"phase": "plan"}
-            again = f"plan again: run the same command with {self._given(**given)} and without {self.asked.role}_plan_digest"
+            digest = f"{self.asked.role}_plan_digest" if self.asked.role else "plan_digest"
+            again = f"plan again: run the same command with {self._given(**given)} and without {digest}"
         if leaves_out and not self.run.standing:
             then = f" Until what is left out is decided about, do not start consumers{self.run.at_destination}."
             stands = bool(committed.get("stands"))  # no group has all of its offsets
@@ -223,7 +224,7 @@ class Directions:
         first = "look at what is left out. Then start" if leaves_out else "start"
         where = self.run.at_destination or " with the new names" * self.asked.settings.renames
         text = f"{first} the consumers{where}"
-        if self.asked.hidden:
+        if self.asked.settings.hidden:
             text += ", once you know that no group consumes what the note topics_hidden names"
         if self.run.may_not_start:
             text += f", but not those of groups that are blocked or left out. To move these, too, remove the cause, and {again}"

@@ -90,7 +90,6 @@ def _occasion(
         **{name: params[name] or "" for name in ("role", "source", "destination")},
         returns=is_of_return(params),
         refused=bool(refusal),
-        hidden=False,  # no file tells it
         source_lost=migration.plan is not None and not migration.plan.source_id,
         settings=RoleSettings(**(params["settings"] or {})),
     )

@@ -73,7 +73,7 @@ def answers(
     """What one task has to say: a row for each pair."""
     task = _TaskRecords(left_in(worker_packing.unpack(batches, layout), edges)[0], layout, asked)
     return [
-        (rows.pair, *_answer(task.contents(rows, claims), claims))
+        (rows.pair, *_answer(task.contents(rows, claims.match_on), claims))
         for rows in rows_by_pair(task.records, task.groups)
         if (claims := asked.get(rows.pair)) is not None
     ]
@@ -124,9 +124,8 @@ class _TaskRecords:
         self.records, self.groups = records, worker_packing.grouped(records, np.array(full, bool))
         self.positions, self.offsets = _positions(records, layout)
 
-    def contents(self, rows: PairRows, asked: PairClaims) -> Contents:
+    def contents(self, rows: PairRows, match_on: MatchOn) -> Contents:
         """The contents of one pair."""
-        match_on, lossy = asked.match_on, any(windows.is_lossy for windows in asked.windows.values())
         source_rows, copy_rows = rows.single
         times, copy_times = self.records.times[source_rows], self.records.times[copy_rows]
         is_own = (times == copy_times) & (times != -1) & ~self.records.stamped[copy_rows] & match_on.timestamp
@@ -137,9 +136,7 @@ class _TaskRecords:
         names = HeaderNames({}, {})
         several = (self._alike(content, match_on, names) for content in rows.others.tolist())
         contents = Contents(
-            itertools.chain.from_iterable(
-                alike.contents(names, timestamps=match_on.timestamp, lossy=lossy) for alike in several
-            ),
+            itertools.chain.from_iterable(alike.contents(names, match_on.timestamp) for alike in several),
             pair_runs(pairs),
             pair_runs(others),
         )

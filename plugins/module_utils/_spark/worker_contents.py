@@ -102,7 +102,7 @@ def counted_contents(
             pair.sides,
             pair.recurs,
         )
-        alike, ages = _several(records, groups, pair_rows.several[left], stamped, without_headers, pair.lossy)
+        alike, ages = _several(records, groups, pair_rows.several[left], stamped, without_headers)
         only = pair_rows.lonely[1]
         times = np.where(records.stamped[only] | (not layout.timestamps), NO_TIMESTAMP, records.times[only])
         same_headers = not without_headers or not headers_differ(records, source_rows, copy_rows)
@@ -177,11 +177,11 @@ def _by_time(
 
 
 def _several(
-    records: Records, groups: Grouped, contents: Column, stamped: Flags | None, without_headers: bool, lossy: bool
+    records: Records, groups: Grouped, contents: Column, stamped: Flags | None, without_headers: bool
 ) -> tuple[Alike, dict[int, int]]:
     """These contents, given by their numbers, and the times of all their records by places.
 
-    stamped: which times are the broker's; None where no times are compared. lossy: see told_apart().
+    stamped: which times are the broker's; None where no times are compared.
     """
     import numpy as np
 
@@ -202,11 +202,7 @@ def _several(
     begin, alike = 0, []
     for sources, number in zip(middles, groups.copies[contents].tolist(), strict=True):
         middle = begin + sources
-        alike.append(
-            alike_contents(
-                spots[begin:middle], spots[middle : middle + number], timestamps=stamped is not None, lossy=lossy
-            )
-        )
+        alike.append(alike_contents(spots[begin:middle], spots[middle : middle + number], stamped is not None))
         begin = middle + number
     return put_together(alike), dict(zip(places, ages, strict=True))
 

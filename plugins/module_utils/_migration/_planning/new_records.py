@@ -78,9 +78,8 @@ def with_new_records(
     logs = _ReturnLogs(source, destination, budget)
     waiting = ReplicationWait(wait, say)
     stayings = logs.staying(asked)
-    is_known = (
-        False  # The destination's ends are older than the source's: what it has got in between, it does not lack.
-    )
+    # The destination's ends are older than the source's: what it has got in between, it does not lack.
+    is_known = False
     # Whoever lags in what is consumed has been waited for already.
     while (late := [key for key, staying in stayings.items() if staying.unconsumed and not staying.consumed]) and (
         not is_known or waiting.goes_on(f"a replication tool to copy {counted(len(late), 'partition')}")

@@ -180,6 +180,16 @@ def test_stamped_copies_of_recurring_contents_may_be_those_of_lost_records(way: 
     assert (answer.verdict, answer.offset) == ("exact", 200) or lag or left == 16
 
 
+@pytest.mark.parametrize("way", ["near", "whole"])
+def test_a_series_of_which_few_consumed_records_are_left_does_not_show_where_it_is(way: str) -> None:
+    turns = [f"s{number}" for number in (0, 1, 2, 3)]
+    gone = " ".join(f"{at}:{turns[at % 4]}(gone)" for at in range(5))
+    left = " ".join(f"{at}:{turns[at % 4]}" for at in range(5, 12))
+    copies = " ".join(f"{turns[at % 4]}(L)<{at}" for at in range(8))
+    to_come = " ".join(f"{turns[at % 4]}(L)<{at}" for at in range(8, 12))
+    assert WAYS[way](parse(f"S {gone} {left} T {copies} F {to_come} C=10")).verdict != "exact"
+
+
 def test_it_is_told_what_may_be_a_copy_of_a_lost_record() -> None:
     answer = rule.near(parse("S 0:p@0(gone) 1:u@1 T u@1<1 p@0<0 C=1"))
     assert answer.reason == "source_lost_records"
