@@ -446,7 +446,7 @@ from ..module_utils._model.policies import OnLocked, OnMismatch
 from ..module_utils._module import options
 from ..module_utils._module._report.migration_files import NAMES
 from ..module_utils._module.assessment_results import write_assessment
-from ..module_utils._module.directions import places
+from ..module_utils._module.directions import RoleSettings, places
 from ..module_utils._module.frame import Module
 from ..module_utils._module.report_writing import is_of_return, write_report
 from ..module_utils._module.run_begin import begin_run
@@ -502,14 +502,7 @@ def main() -> None:
         "on_mismatch": options.choices(OnMismatch, default="fail"),
         "returns": {"type": "bool", "default": False},
         "selection": {"type": "dict", "default": {}},
-        "settings": {
-            "type": "dict",
-            "options": {
-                "on_blocked": {"type": "str", "default": "fail"},
-                **{name: {"type": "bool", "default": False} for name in ("renames", "live", "hidden")},
-                "after_rollback": {"type": "list", "elements": "str", "default": []},
-            },
-        },
+        "settings": {"type": "dict", "options": options.spec_of(RoleSettings)},
         "started": {"type": "float"},
         "keep": {"type": "int", "default": 20},
         "release": {"type": "bool", "default": True},

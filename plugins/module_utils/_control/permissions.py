@@ -102,12 +102,6 @@ def sees_every_topic(connection: Connection, nobody_s: str | None = None) -> boo
     return [row.error_code for row in rows] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def denied_topics(connection: Connection, names: t.Collection[str]) -> list[str]:
-    """Those of these topics that the user may not describe, sorted. Brokers do not tell whether these exist."""
-    rows = attempt(connection, lambda client: request_metadata(client, sorted(names)).topics) if names else ()
-    return sorted(row.name for row in rows if row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-
-
 def not_told(needs: t.Iterable[tuple[Connection, t.Sequence[Ability]]]) -> list[Note]:
     """One note of those of these abilities that the brokers of the clusters do not offer, with what follows."""
     return not_told_notes({str(connection): not_offered(connection, *abilities) for connection, abilities in needs})

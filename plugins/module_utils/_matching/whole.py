@@ -29,9 +29,10 @@ _NEAR = 64  # offsets in which they must not come again
 Why = tuple[Reason, str]  # with the detail for the user
 
 _RECOPIED = Reason.RECOPIED, "the replication tool began again and copied consumed records a second time"
+_CHANGES_TIMES = "If the tool changes timestamps, leave timestamp out of match_on"
 OLDER = (
     "copies from the offset on are older than all that the source still has: they may be those of equal consumed records that "
-    "it has lost. If the tool changes timestamps, leave timestamp out of match_on"
+    f"it has lost. {_CHANGES_TIMES}"
 )
 _ORDER_DIFFERS = (
     Reason.ORDER_DIFFERS,
@@ -245,10 +246,7 @@ def _may_come(records: int, *, times_changed: bool) -> Why:
     """
     may_be = "copies that may be those of equal records"
     if times_changed:
-        may_be = (
-            "records with other timestamps than the source's, which may be somebody else's. If the tool changes "
-            "timestamps, leave timestamp out of match_on"
-        )
+        may_be = f"records with other timestamps than the source's, which may be somebody else's. {_CHANGES_TIMES}"
     detail = (
         f"{counted(records, 'consumed record')} may still come to the destination: all that says that the "
         f"replication tool has passed them are {may_be}"

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import typing as t
 
-from .._control import groups, permissions
-from .._control.topics import list_topics
+from .._control import groups
+from .._control.reasons import ErrorCode
+from .._control.topics import describe_topics, list_topics
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized
 from .._model.grouping import values_by_key
@@ -20,9 +21,10 @@ from .._model.wording import MANY_NAMED, first_names, first_of
 from .._records.group_members import assigned_unseen
 
 
-def subscribed(source: Connection, in_use: t.Collection[str], selection: Selection) -> list[NotAuthorized]:
+def subscribed(source: Connection, in_use: t.Mapping[str, str], selection: Selection) -> list[NotAuthorized]:
     """A problem for each topic that members of these groups are subscribed to, and that the user may not describe.
 
+    in_use: the type of each group, by name.
     Topics that are named are left out: their ACLs are asked for in any case. Of groups of the newer protocol (KIP-848), brokers
     tell only that there is such a topic: these are problems if all topics are selected.
     """
@@ -46,11 +48,11 @@ def subscribed(source: Connection, in_use: t.Collection[str], selection: Selecti
                 ("exclude_topic_patterns", f"exclude the topic by {option_name('exclude_topic_patterns')}"),
             ),
         )
-        for topic in permissions.denied_topics(source, groups_by_topic)
+        for topic in _denied(source, groups_by_topic)
     ]
     if selection.topics or selection.topic_patterns or selection.exclude_topic_patterns:
         return problems
-    untold = [group for group, topics in subscriptions.items() if topics is None]
+    untold = [group for group, topics in subscriptions.items() if topics is None and in_use[group] == "consumer"]
     return problems + [
         NotAuthorized(
             "missing ACL TOPIC READ on a topic that its members consume",
@@ -77,7 +79,7 @@ def copied(
         return []
     possible = mapping.possible_sources(list_topics(destination)) - {*seen, *selection.topics}
     wanted = possible.intersection(selection.select_topics(filter(_may_be_consumed, possible)).names)
-    hidden = permissions.denied_topics(source, wanted)
+    hidden = _denied(source, wanted)
     if not hidden:
         return []
     remedy = ways(
@@ -94,6 +96,12 @@ def copied(
         f"auto.offset.reset: with latest, they skip records. To be sure, {remedy}."
     )
     return [Note(NoteKind.TOPICS_HIDDEN, text)]
+
+
+def _denied(source: Connection, names: t.Collection[str]) -> list[str]:
+    """Those of these topics that the user may not describe, sorted. Brokers do not tell whether these exist."""
+    described = describe_topics(source, names)
+    return sorted(name for name, each in described.items() if each.error == ErrorCode.TOPIC_AUTHORIZATION_FAILED.name)
 
 
 def _may_be_consumed(topic: str) -> bool:

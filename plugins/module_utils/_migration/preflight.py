@@ -306,8 +306,11 @@ def opposite(
 
 def _wanted(
     source: Connection, selection: Selection, mapping: Mapping, intent: Intent, removed: Removed | None
-) -> tuple[list[Draft], list[MigrationError], list[str]]:
-    """What the selection and the mapping mean, why they may mean nothing or must not be done now, and groups with members."""
+) -> tuple[list[Draft], list[MigrationError], dict[str, str]]:
+    """What the selection and the mapping mean, and why they may mean nothing or must not be done now.
+
+    Besides, the types of the groups that have members, by name.
+    """
     on_active_group, skip_denied = intent.on_active_group, False
     problems: list[MigrationError] = []
     while True:
@@ -321,7 +324,7 @@ def _wanted(
                 removed=removed,
                 skip_denied=skip_denied,
             )
-            in_use = sorted(taken.active.keys() - set(taken.skipped))
+            in_use = {group.name: group.type for group in taken.snapshot.groups if group.name in taken.active}
             return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), problems, in_use
         except (GroupBusy, InvalidInput, NotAuthorized, NotFound, Refused) as exc:
             problems.append(exc)
@@ -330,7 +333,7 @@ def _wanted(
             elif isinstance(exc, NotAuthorized) and not skip_denied:
                 skip_denied = True
             else:
-                return [], problems, []
+                return [], problems, {}
 
 
 def _at_the_other_side(

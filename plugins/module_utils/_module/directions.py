@@ -36,7 +36,7 @@ class RoleSettings:
     renames: bool = False
     live: bool = False
     hidden: bool = False
-    after_rollback: t.Sequence[str] = ()
+    after_rollback: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Directions:
         if self.run.dry_run:
             return NextStep("run the same command without --check.")
         others = ", for the other groups" if stay else ""
-        after = tuple(self.asked.settings.after_rollback)
+        after = self.asked.settings.after_rollback
         return NextStep(self._undone(), others=others, before=tuple(said), after=after)
 
     def _undone(self) -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicDescription
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import hidden_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes
@@ -31,23 +32,29 @@ def clusters(monkeypatch):
             self.visible = {"acl.a"}
             self.at_destination, self.members, self.asked, self.unseen = [], {}, [], []
 
-        def denied(self, connection, names):
+        def described(self, connection, names):
             assert connection is ONPREM
-            self.asked += names
-            return sorted(set(names) - self.visible)
+            self.asked += sorted(names)
+            hidden = TopicDescription(0, "TOPIC_AUTHORIZATION_FAILED")
+            return {name: TopicDescription(1) if name in self.visible else hidden for name in names}
 
         def listed(self, connection):
             assert connection is CLOUD
             return self.at_destination
 
     its = Clusters()
-    monkeypatch.setattr(hidden_topics.permissions, "denied_topics", its.denied)
+    monkeypatch.setattr(hidden_topics, "describe_topics", its.described)
     monkeypatch.setattr(hidden_topics, "list_topics", its.listed)
     monkeypatch.setattr(
         hidden_topics.groups, "subscriptions", lambda _source, names: {n: its.members[n] for n in names}
     )
     monkeypatch.setattr(hidden_topics, "assigned_unseen", lambda _source, names: [n for n in its.unseen if n in names])
     return its
+
+
+def in_use(*classic, **others):
+    """Groups with their types, by name."""
+    return dict.fromkeys(classic, "classic") | others
 
 
 def notes(selection=GROUP, mapping=Mapping(), seen=("acl.a",)):  # noqa: B008
@@ -104,7 +111,7 @@ def test_names_are_those_of_the_source_and_other_prefixes_do_not_count(clusters)
 def test_a_topic_that_members_are_subscribed_to_is_refused_with_its_acl(clusters):
     clusters.members = {"acl-g": frozenset({"acl.a", "acl.b"}), "acl-h": frozenset({"acl.c"}), "new": None}
     clusters.members["acl-i"] = clusters.members["acl-h"]
-    one, two = hidden_topics.subscribed(ONPREM, ["acl-g", "acl-h", "acl-i", "new"], EVERY_GROUP)
+    one, two = hidden_topics.subscribed(ONPREM, in_use("acl-g", "acl-h", "acl-i", new="consumer"), EVERY_GROUP)
     assert one.place() == {
         "kind": "acl_missing", "cluster": str(ONPREM), "group": "acl-g", "topic": "acl.b", "partition": None
     }  # fmt: skip
@@ -123,14 +130,15 @@ def test_a_topic_that_members_are_subscribed_to_is_refused_with_its_acl(clusters
 )
 def test_subscriptions_to_what_is_not_selected_do_not_matter(clusters, selection):
     clusters.members = {"acl-g": frozenset({"acl.a", "acl.b"})}
-    assert hidden_topics.subscribed(ONPREM, ["acl-g"], selection) == []
+    assert hidden_topics.subscribed(ONPREM, in_use("acl-g"), selection) == []
 
 
 def test_that_members_of_the_newer_protocol_consume_a_hidden_topic_is_refused_where_all_topics_are_meant(clusters):
-    clusters.members = {"acl-g": None, "old": frozenset({"acl.a"})}
-    clusters.unseen = ["acl-g", "old"]
-    (problem,) = hidden_topics.subscribed(ONPREM, ["acl-g", "old"], EVERY_GROUP)
+    clusters.members = {"acl-g": None, "old": frozenset({"acl.a"}), "rebalancing": None}
+    clusters.unseen = ["acl-g", "old", "rebalancing"]
+    (problem,) = hidden_topics.subscribed(ONPREM, in_use("old", "rebalancing", **{"acl-g": "consumer"}), EVERY_GROUP)
     assert problem.group == "acl-g" and "missing ACL TOPIC READ on a topic that its members consume" in str(problem)
     assert "select topics by topic_patterns" in str(problem)
     for words in ({"topic_patterns": ("acl.*",)}, {"exclude_topic_patterns": ("x",)}, {"topics": ("acl.a",)}):
-        assert hidden_topics.subscribed(ONPREM, ["acl-g"], Selection(groups=("acl-g",), **words)) == []
+        newer = in_use(**{"acl-g": "consumer"})
+        assert hidden_topics.subscribed(ONPREM, newer, Selection(groups=("acl-g",), **words)) == []

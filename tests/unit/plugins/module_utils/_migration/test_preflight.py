@@ -3,6 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicDescription
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import (
     hidden_topics,
     preflight,
@@ -57,7 +58,7 @@ def denied(monkeypatch):
     monkeypatch.setattr(preflight.clusters, "are_one", lambda _one, _other: False)
     monkeypatch.setattr(preflight.permissions, "missing_acls", lambda *_args, **_needs: [])
     monkeypatch.setattr(preflight.permissions, "not_told", lambda _asked: [])
-    monkeypatch.setattr(preflight.permissions, "denied_topics", lambda _connection, _names: [])
+    monkeypatch.setattr(hidden_topics, "describe_topics", lambda _connection, _names: {})
     monkeypatch.setattr(groups, "subscriptions", lambda _connection, in_use: dict.fromkeys(in_use))
     monkeypatch.setattr(hidden_topics, "list_topics", lambda _connection: [])
     return names
@@ -155,7 +156,8 @@ def test_topics_that_may_hide_committed_offsets_are_a_problem_or_a_note(denied, 
     monkeypatch.setattr(groups, "classic_members", lambda _connection, names: dict.fromkeys(names, ()))
     monkeypatch.setattr(groups, "subscriptions", lambda _source, names: dict.fromkeys(names, frozenset({"payroll"})))
     monkeypatch.setattr(hidden_topics, "list_topics", lambda _connection: ["orders", "copied"])
-    monkeypatch.setattr(preflight.permissions, "denied_topics", lambda _connection, names: sorted(names))
+    hidden = TopicDescription(0, "TOPIC_AUTHORIZATION_FAILED")
+    monkeypatch.setattr(hidden_topics, "describe_topics", lambda _connection, names: dict.fromkeys(names, hidden))
     found = look(Selection(groups=("billing",)))
     assert [problem.place()["topic"] for problem in found.problems] == ["payroll"]
     assert [note.kind for note in found.notes] == [NoteKind.TOPICS_HIDDEN]
