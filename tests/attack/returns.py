@@ -141,6 +141,9 @@ class _Cluster(ClusterLogs):
         super().__init__(connection, match_on, with_open, {_P: Log(broker.facts, with_open)})
         self._broker = broker
 
+    def learn(self, partitions: t.Collection[TopicPartition]) -> None:
+        """Nothing is written meanwhile."""
+
     def read(self, spans: t.Any, committed: bool = True) -> None:
         assert committed
         for wanted in {span for _partition, span in spans}:
