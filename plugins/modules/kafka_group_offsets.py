@@ -205,8 +205,7 @@ from ..module_utils._migration import take_snapshot as use_case
 from ..module_utils._model import offset_formats, removed
 from ..module_utils._model import snapshot as file
 from ..module_utils._model.connection import Connection
-from ..module_utils._model.errors import InvalidFile, InvalidInput
-from ..module_utils._model.failure_kinds import FailureKind
+from ..module_utils._model.errors import FileMissing, InvalidFile, InvalidInput
 from ..module_utils._model.left_out import left_out
 from ..module_utils._model.offset_formats import OffsetFormat
 from ..module_utils._model.option_names import option_name
@@ -293,13 +292,13 @@ def _backup(path: str, selection: Selection) -> file.Snapshot:
     """Raises InvalidFile, which never says to remove the file: nobody can make a backup again."""
     remedy = f"correct {option_name('backup')}, or use another backup"
     if (text := files.read(path)) is None:
-        raise InvalidFile(f"there is no backup file {path}", remedy=remedy, kind=FailureKind.FILE_MISSING)
+        raise FileMissing(f"there is no backup file {path}", remedy=remedy)
     try:
         return offset_formats.read_backup(text, path, selection)
     except InvalidFile as exc:
         if text.strip() and not file.is_json(text):  # of CSV, the remedy names the line
             raise
-        raise InvalidFile(exc.what, why=exc.why, remedy=remedy, kind=exc.kind) from exc
+        raise type(exc)(exc.what, why=exc.why, remedy=remedy) from exc
 
 
 def main() -> None:

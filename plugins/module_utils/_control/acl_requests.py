@@ -8,8 +8,7 @@ import typing as t
 
 from .._model.acls import ALLOW, DENY, OPERATIONS, Acl, acls_text
 from .._model.connection import Connection
-from .._model.errors import BrokerError, NotAuthorized, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import BrokerError, NotAuthorized, OptionRefused
 from .._model.grouping import chunks
 from .._model.option_names import option_name, ways
 from .abilities import Ability
@@ -174,7 +173,7 @@ def _raise_for_cluster(connection: Connection, code: int, operation: str) -> Non
             remedy=ways(("", f"{NotAuthorized.usual_remedy}"), ("acls", f"set {option_name('acls')} to none")),
         )
     if code == ErrorCode.SECURITY_DISABLED:
-        raise Refused(
+        raise OptionRefused(
             "the cluster has no authorizer, so it has no ACLs",
             cluster=str(connection),
             remedy=ways(
@@ -184,5 +183,4 @@ def _raise_for_cluster(connection: Connection, code: int, operation: str) -> Non
                     "instead of fencing the topics, stop the producers, change their passwords, or close the network to them",
                 ),
             ),
-            kind=FailureKind.INVALID_OPTION,
         )

@@ -20,12 +20,12 @@ from .._model.errors import (
     WRITTEN,
     BrokerError,
     ConnectionFailed,
+    ConnectorUnfit,
     InvalidInput,
     MigrationError,
     NotAuthorized,
     NotFound,
 )
-from .._model.failure_kinds import FailureKind
 from .._model.sinks import Sink, sink_of
 
 SECONDS = 30.0  # for an answer
@@ -82,11 +82,10 @@ def wait_until_stopped(rest: ConnectRest, connector: str) -> None:
     while (state_name := state(rest, connector)) in ("STOPPING", "UNASSIGNED") and time.monotonic() < end:
         time.sleep(0.5)
     if state_name != "STOPPED":
-        raise BrokerError(
+        raise ConnectorUnfit(
             f"connector {connector} is {state_name}, and its offsets can be changed only while it is STOPPED",
             cluster=str(rest),
             remedy=f"stop it (PUT /connectors/{connector}/stop), or create it with initial_state STOPPED",
-            kind=FailureKind.CONNECTOR_UNFIT,
         )
 
 

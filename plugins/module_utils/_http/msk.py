@@ -9,8 +9,7 @@ import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import ConnectionFailed, InvalidInput, MigrationError
-from .._model.failure_kinds import FailureKind
+from .._model.errors import ConnectionFailed, MigrationError, RequirementMissing
 
 _SESSION_NAME = "streamshift"  # what CloudTrail shows of a role that was assumed
 
@@ -23,11 +22,10 @@ def signed(connection: Connection) -> tuple[str, float]:
     try:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as exc:
-        raise InvalidInput(
+        raise RequirementMissing(
             "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
             cluster=connection.named,
             remedy="install it where this module runs, and on the workers of a Spark cluster",
-            kind=FailureKind.REQUIREMENT_MISSING,
         ) from exc
     from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-not-found,import-untyped,unused-ignore]
 

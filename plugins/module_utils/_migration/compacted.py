@@ -9,8 +9,7 @@ import typing as t
 from .._control import configs, deletion, positions, topics
 from .._control.positions import Bounds
 from .._model.connection import Connection
-from .._model.errors import NotFound, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import NotFound, PositionsUnclear, TopicUnsuitable
 from .._model.records import TopicPartition, every_partition
 from .._records.scanning import Range
 from .._records.tables import NewRecord, StoredRecord, read_records, write_records
@@ -29,12 +28,8 @@ def check_policy(connection: Connection, topic: str, why: str) -> None:
     policy = cleanup_policy(connection, topic)
     if policy != "compact":
         what = f"cleanup.policy is {policy}, and {why}"
-        raise Refused(
-            what,
-            cluster=str(connection),
-            topic=topic,
-            remedy="set it to compact, or correct the topic's name",
-            kind=FailureKind.TOPIC_UNSUITABLE,
+        raise TopicUnsuitable(
+            what, cluster=str(connection), topic=topic, remedy="set it to compact, or correct the topic's name"
         )
 
 
@@ -69,12 +64,11 @@ def settled_bounds(connection: Connection, partitions: t.Collection[TopicPartiti
     bounds = positions.partition_bounds(connection, partitions)
     for partition, log in bounds.items():
         if log.end < log.high_watermark:
-            raise Refused(
+            raise PositionsUnclear(
                 f"a transaction is open from offset {log.end} on, and what follows it cannot be kept",
                 cluster=str(connection),
                 **partition._asdict(),
                 remedy="wait until its transaction.timeout.ms is over, or stop the worker that writes it, and run again",
-                kind=FailureKind.POSITIONS_UNCLEAR,
             )
     return bounds
 

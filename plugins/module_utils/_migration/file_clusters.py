@@ -11,8 +11,7 @@ from .._control import clusters
 from .._model.background import at_once
 from .._model.cluster_identity import UNKNOWN_ID, ClusterIdentity, Traits, change_of
 from .._model.connection import Connection
-from .._model.errors import Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import OtherCluster, TopicRecreated
 from .._model.notes import Note, NoteKind
 from .._model.option_names import another_directory, correct_clusters, path_option
 from .._model.plan import Plan, PlanEntry
@@ -54,11 +53,8 @@ def check_same(
     """The same for a cluster that was looked at already, which is the result."""
     difference = noted.difference(found)
     if difference is not None:
-        raise Refused(
-            f"the {file} was made for another cluster: this one {difference}",
-            cluster=str(connection),
-            remedy=remedy,
-            kind=FailureKind.OTHER_CLUSTER,
+        raise OtherCluster(
+            f"the {file} was made for another cluster: this one {difference}", cluster=str(connection), remedy=remedy
         )
     return found
 
@@ -73,13 +69,12 @@ def check_snapshot_cluster(
     remedy = f"{correct_clusters()}; or {otherwise}"
     identity = check_cluster("snapshot", snapshot.identity, source, remedy)
     for topic, how in sorted(snapshot.traits.recreated(identity.traits).items()):
-        raise Refused(
+        raise TopicRecreated(
             f"the topic is not the one that the snapshot is about: {how}",
             cluster=str(source),
             topic=topic,
             why="it was deleted and created again, or this is another cluster with the same id",
             remedy=remedy,
-            kind=FailureKind.TOPIC_RECREATED,
         )
     return identity
 

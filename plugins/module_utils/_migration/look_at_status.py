@@ -19,7 +19,6 @@ from .._model.background import at_once
 from .._model.cluster_identity import ClusterIdentity, LogRange
 from .._model.connection import Connection
 from .._model.errors import ConnectionFailed, NotAuthorized
-from .._model.failure_kinds import FailureKind
 from .._model.grouping import values_by_key
 from .._model.migrated_groups import DirectoryFiles, GroupFiles, groups_of
 from .._model.migration_status import Deleted, GroupStatus, WayBack
@@ -163,8 +162,6 @@ def _identity(source: Connection, names: t.Collection[str]) -> ClusterIdentity |
     try:
         return clusters.identify(source, names)
     except ConnectionFailed as exc:
-        if exc.kind is not FailureKind.CONNECTION_FAILED:
-            raise
         text = f"Nobody knows who consumes or writes at the source, nor until when groups can go back: {exc}"
         return Note(NoteKind.SOURCE_SILENT, text)
 

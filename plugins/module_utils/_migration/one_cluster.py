@@ -7,8 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import OneCluster, OptionRefused
 from .._model.mapping import Mapping
 from .._model.option_names import option_name, ways
 from .._model.wording import first_names, first_of
@@ -49,7 +48,7 @@ def check_nothing_stays(
             new_groups.intersection(group for group, _topic in same),
             new_topics.intersection(topic for _group, topic in same),
         )
-        raise Refused(
+        raise OneCluster(
             f"{source} and {destination} are one cluster, and nothing would change for {first_of(texts)}",
             why=why,
             remedy=ways(
@@ -59,7 +58,6 @@ def check_nothing_stays(
                 ("group_map", f"give every group another name by {option_name('group_map')}"),
                 ("topic_map", f"give its topics other names by {option_name('topic_map')}"),
             ),
-            kind=FailureKind.ONE_CLUSTER,
         )
     _check_nothing_is_given_on(drafts, str(destination))
 
@@ -85,7 +83,7 @@ def _check_nothing_is_given_on(drafts: t.Collection[Draft], cluster: str) -> Non
     )
     if given:
         group, topic = min((draft.group, draft.partition.topic) for draft in given)
-        raise Refused(
+        raise OptionRefused(
             "the topic is selected, and it is the new name of a selected topic, too",
             cluster=cluster,
             group=group,
@@ -95,7 +93,6 @@ def _check_nothing_is_given_on(drafts: t.Collection[Draft], cluster: str) -> Non
                 ("topic_map", f"give the new topics names by {option_name('topic_map')} that no selected topic has"),
                 ("exclude_topic_patterns", f"leave {topic} out by {option_name('exclude_topic_patterns')}"),
             ),
-            kind=FailureKind.INVALID_OPTION,
         )
 
 
@@ -105,7 +102,7 @@ def check_none_is_both(
     """Raise Refused where an old group has the name of a new one."""
     both = sorted({*old}.intersection(new))
     if both:
-        raise Refused(what, cluster=cluster, group=both[0], why=why, remedy=remedy, kind=FailureKind.INVALID_OPTION)
+        raise OptionRefused(what, cluster=cluster, group=both[0], why=why, remedy=remedy)
 
 
 def check_rules_fit(drafts: t.Iterable[Draft], mapping: Mapping, is_one_cluster: bool, cluster: Connection) -> None:
@@ -117,9 +114,8 @@ def check_rules_fit(drafts: t.Iterable[Draft], mapping: Mapping, is_one_cluster:
         return
     idle = mapping.idle_group_rules(sorted({(draft.source_group, draft.source_partition.topic) for draft in drafts}))
     if idle:
-        raise Refused(
+        raise OptionRefused(
             first_of(idle, more="more rules", between="; "),
             cluster=str(cluster),
             remedy=f"correct {option_name('group_map')}, or select the groups and topics that the rule is about",
-            kind=FailureKind.INVALID_OPTION,
         )

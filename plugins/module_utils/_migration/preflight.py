@@ -14,8 +14,18 @@ from .._control.abilities import Ability
 from .._control.topics import cluster_id, list_topics, partition_counts
 from .._model.background import at_once
 from .._model.connection import Connection
-from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, MigrationError, NotAuthorized, NotFound, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import (
+    ConnectionFailed,
+    DestinationChanged,
+    GroupBusy,
+    InvalidInput,
+    MigrationError,
+    NotAuthorized,
+    NotFound,
+    OtherCluster,
+    Refused,
+    RequirementMissing,
+)
 from .._model.faults import faults_of
 from .._model.mapping import Mapping
 from .._model.notes import Note, NoteKind
@@ -202,8 +212,7 @@ def lacking_for_verification(options: SparkOptions) -> list[MigrationError]:
 def lacking_spark(options: SparkOptions, otherwise: str | None = None) -> list[MigrationError]:
     """Why the Spark that the user has described would not start. otherwise: what to do without it, None for nothing."""
     why = obstacle(options)
-    kind = FailureKind.REQUIREMENT_MISSING
-    return [] if why is None else [InvalidInput(why.removesuffix("."), remedy=otherwise, kind=kind)]
+    return [] if why is None else [RequirementMissing(why.removesuffix("."), remedy=otherwise)]
 
 
 def receipt_of_another(
@@ -239,7 +248,7 @@ def receipt_of_another(
     if is_of_one():
         what, cluster = "the directory is that of a clone or a reset inside one cluster", wanted
         why, remedy = f"the {receipt.name} was made for the other cluster alone", f"correct {path_option()}"
-    return [Refused(what, cluster=str(cluster), why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
+    return [OtherCluster(what, cluster=str(cluster), why=why, remedy=remedy)]
 
 
 def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str]) -> list[MigrationError]:
@@ -256,7 +265,7 @@ def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str])
         if reading and now and entry.written and entry.has_moved_alone(now, reading.had_members):
             ahead.setdefault(entry.group, []).append((entry.partition, now.offset - entry.written.offset))
     return [
-        Refused(
+        DestinationChanged(
             f"the group has gone on since the migration ({first_of([str(at) for at, _number in places])}), although no "
             "consumer has ever joined it",
             cluster=str(source),
@@ -266,7 +275,6 @@ def never_joined(receipt: Receipt, source: Connection, names: t.Collection[str])
             "has consumed",
             remedy="if nobody has consumed there, roll the migration back instead; if a consumer that uses assign() has, set "
             f"{option_name('on_rewind')} to keep",
-            kind=FailureKind.DESTINATION_CHANGED,
         )
         for group, places in sorted(ahead.items())
     ]
@@ -301,7 +309,7 @@ def opposite(
     if not opposites:
         return []
     why = first_of(opposites)
-    return [Refused(MAY_BE_SWAPPED, why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
+    return [OtherCluster(MAY_BE_SWAPPED, why=why, remedy=remedy)]
 
 
 def _wanted(
@@ -354,7 +362,7 @@ def _at_the_other_side(
     have = "has" if len(elsewhere) == 1 else "have"
     what = f"{first_names(elsewhere)} {have} committed offsets here, and none at the source: {MAY_BE_SWAPPED}"
     remedy = correct_clusters(says_exchanged=False)
-    return [Refused(what, cluster=str(destination), remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
+    return [OtherCluster(what, cluster=str(destination), remedy=remedy)]
 
 
 def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt: Receipt | None) -> list[Note]:

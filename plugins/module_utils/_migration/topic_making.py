@@ -15,8 +15,7 @@ import typing as t
 from .._control import configs, topic_changes, topics
 from .._control.topic_changes import Creation, Refusal, Trial, create_topics
 from .._model.connection import Connection
-from .._model.errors import NotAuthorized, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import NotAccepted, NotAuthorized
 from .._model.new_topics import IN_SYNC, NewTopic, is_as_made, takes_no_records
 from .._model.wording import first_of
 
@@ -52,11 +51,10 @@ class ChangeObjections:
         if self.missing:
             raise NotAuthorized(f"needs ACL {'; '.join(self.missing)}", cluster=str(destination))
         if self.problems:
-            raise Refused(
+            raise NotAccepted(
                 f"the brokers would not take {first_of(self.problems, between='; ')}",
                 cluster=str(destination),
                 remedy=f"{remedy}; nothing was written",
-                kind=FailureKind.BROKER_REFUSED,
             )
 
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .errors import InvalidInput, NotFound
-from .failure_kinds import FailureKind
+from .errors import NotFound, NothingSelected
 from .faults import all_done
 from .notes import Note, excluded
 from .option_names import option_name
@@ -98,7 +97,7 @@ class Holder(t.NamedTuple):
             option_of_patterns = option_name(f"{kind}_patterns" if patterns else f"exclude_{kind}_patterns")
             how = f"matched by {option_of_patterns} {quoted_list(patterns)}" if patterns else "selected"
             left_out = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".")
-            raise InvalidInput(
+            raise NothingSelected(
                 f"no {kind} {self.place} is {how}",
                 cluster=self.cluster,
                 why=self.why
@@ -106,7 +105,6 @@ class Holder(t.NamedTuple):
                 or f"a pattern has to match the whole name, such as {_EXAMPLES[kind]} for all that begins so, and "
                 f"{_text(kind, names)}",
                 remedy=f"correct {option_of_patterns}, or name the {kind}s in {option}{self.remedy}{comma_hint(patterns)}",
-                kind=FailureKind.NOTHING_SELECTED,
             )
 
 

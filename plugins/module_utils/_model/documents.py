@@ -22,8 +22,7 @@ import time
 import typing as t
 
 from .background import without_collecting
-from .errors import InvalidFile
-from .failure_kinds import FailureKind
+from .errors import FileDamaged, InvalidFile
 from .option_names import path_option
 from .visible_text import shortened
 from .wording import first_of
@@ -147,17 +146,15 @@ def _check(kind: str, document: t.Any, path: str) -> None:
         correct = f"correct {path_option()}"
         # Without a file that was moved away, a run goes on as if it had never been there.
         remedy = f"{again}; or {correct}" if is_kept else f"{correct}, or move that file away"
-        raise InvalidFile(
+        raise FileDamaged(
             f"{path} is not a {kind} file",
             why=f"its format is {_shown(file_format)}, not {_shown(_PREFIX + kind)}",
             remedy=remedy,
-            kind=FailureKind.FILE_DAMAGED,
         )
     if document.get("version") != VERSION:
-        raise InvalidFile(
+        raise FileDamaged(
             f"the {kind} file {path} has version {_shown(document.get('version'))}, and this release reads version {VERSION}",
             remedy="use the release that wrote it" + ("" if is_kept else f", or {again}"),
-            kind=FailureKind.FILE_DAMAGED,
         )
     if not isinstance(document.get("entries"), list):
         raise damaged(kind, path, "it has no list of entries")
@@ -231,9 +228,7 @@ def _why(exc: Exception, row: t.Any) -> str:
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
     """The error for a file that has the right format name, but not its members."""
-    return InvalidFile(
-        f"the {kind} file {path} is damaged", why=why, remedy=_AGAIN[kind], kind=FailureKind.FILE_DAMAGED
-    )
+    return FileDamaged(f"the {kind} file {path} is damaged", why=why, remedy=_AGAIN[kind])
 
 
 def text_of(value: t.Any) -> str:

@@ -62,7 +62,7 @@ def raise_any(faults: t.Iterable[MigrationError], most: int = _NAMED) -> None:
         raise first
     shared = {name: getattr(first, name) for name in _SHARED if len({getattr(error, name) for error in errors}) == 1}
     clauses = [_clause(error, shared) for error in errors]
-    whole = type(first)(first_of(clauses, most, between="; "), kind=first.kind, **shared)
+    whole = type(first)(first_of(clauses, most, between="; "), **shared)
     whole.parts = errors
     raise whole
 

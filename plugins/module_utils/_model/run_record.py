@@ -22,7 +22,7 @@ _GROUPS_LEFT_OUT = ("in_use_at_source", "in_use_at_destination", "left_alone")
 
 
 class Failure(t.NamedTuple):
-    """What has ended a run. step: its name. kind: a FailureKind, None for what no module of the collection has said."""
+    """What has ended a run. step: its name. kind: that of its error, None for what no module of the collection has said."""
 
     step: str
     kind: str | None

@@ -14,8 +14,7 @@ import re
 import typing as t
 
 from . import known_names
-from .errors import InvalidInput, MigrationError
-from .failure_kinds import FailureKind
+from .errors import InvalidInput, MigrationError, NothingSelected
 from .faults import all_of, faults_of, raise_any
 from .notes import Note, NoteKind
 from .option_names import option_name
@@ -61,7 +60,7 @@ class Selection:
         if not getattr(self, names) and not getattr(self, patterns):
             all_of_them = "; the pattern .* selects all" if kind == "topic" else ""
             remedy = f"set {option_name(names)} or {option_name(patterns)}{all_of_them}"
-            faults.append(InvalidInput(f"no {kind} is selected", remedy=remedy, kind=FailureKind.NOTHING_SELECTED))
+            faults.append(NothingSelected(f"no {kind} is selected", remedy=remedy))
         raise_any([*faults, *self._faults_of_words()])
 
     def check_words(self) -> None:

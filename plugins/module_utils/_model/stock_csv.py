@@ -9,8 +9,7 @@ import io
 import typing as t
 
 from . import documents
-from .errors import InvalidFile, InvalidInput
-from .failure_kinds import FailureKind
+from .errors import FileDamaged, InvalidFile, InvalidInput
 from .group_state import CommittedOffset
 from .records import LEGAL_TOPIC, TopicPartition
 from .snapshot import SnapshotEntry
@@ -49,10 +48,9 @@ def names_groups(text: str) -> bool:
 
 def without_group(path: str, way: str = "") -> InvalidFile:
     """The refusal of a file of three columns whose group is not known. way: how the user names it, where that is possible."""
-    return InvalidFile(
+    return FileDamaged(
         f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
         remedy=f"{way and f'{way}, or '}use a file with four columns (group, topic, partition, offset)",
-        kind=FailureKind.FILE_DAMAGED,
     )
 
 
@@ -74,20 +72,18 @@ def entries_by_line(text: str, path: str, group: str | None) -> dict[int, Snapsh
             columns = columns or len(cells)
             entry = entries[number] = _entry(cells, columns, group)
         except ValueError as exc:
-            raise InvalidFile(
+            raise FileDamaged(
                 f"line {number} of {path} is not topic, partition, offset with or without a group before them",
                 why=str(exc),
                 remedy="correct the line",
-                kind=FailureKind.FILE_DAMAGED,
             ) from exc
         except LookupError as exc:
             raise without_group(path) from exc
         first = lines_of.setdefault(entry[:2], number)
         if first != number:
-            raise InvalidFile(
+            raise FileDamaged(
                 f"{path} has two lines for group {entry.group} and {entry.partition}, lines {first} and {number}",
                 remedy="remove one of them",
-                kind=FailureKind.FILE_DAMAGED,
             )
     return entries
 

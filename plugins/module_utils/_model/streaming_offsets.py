@@ -16,8 +16,7 @@ import re
 import typing as t
 
 from . import documents
-from .errors import InvalidFile
-from .failure_kinds import FailureKind
+from .errors import FileDamaged, InvalidFile
 from .grouping import nested
 from .records import TopicPartition
 
@@ -69,10 +68,9 @@ def _check_version(line: str, path: str) -> None:
     if line in (_PLAIN, _NAMED):
         return
     if re.fullmatch(r"v\d{1,9}", line, re.ASCII):
-        raise InvalidFile(
+        raise FileDamaged(
             f"{path} is of version {line} of Spark's offset log, and this release reads {_PLAIN} and {_NAMED}",
             remedy="write the offsets in it as a value of startingOffsets, or use a newer release of this collection",
-            kind=FailureKind.FILE_DAMAGED,
         )
     raise _refused(
         path, 1, f"it is neither {_PLAIN} or {_NAMED}, the version of a checkpoint's offsets, nor a JSON object"
@@ -113,9 +111,8 @@ def _offsets(value: t.Any) -> t.Iterator[tuple[TopicPartition, int]]:
 
 
 def _refused(path: str, number: int, why: str) -> InvalidFile:
-    return InvalidFile(
+    return FileDamaged(
         f"line {number} of {path} is not what Structured Streaming writes",
         why=why,
         remedy="give the directory of a checkpoint, one of its files in offsets/, or a value of startingOffsets",
-        kind=FailureKind.FILE_DAMAGED,
     )

@@ -8,8 +8,7 @@ import hashlib
 import re
 
 from .._model import report
-from .._model.errors import InvalidInput, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import InvalidInput, PlanNotReviewed, Refused
 from .._model.option_names import option_name
 from . import files
 
@@ -35,11 +34,10 @@ def check_digest(text: str, wanted: str, path: str) -> None:
     # A role has phases, and all but one commit a plan that they have made themselves.
     other = "" if option == "plan_digest" else "; the phase apply commits a reviewed plan, and others make a new one"
     if actual != wanted.strip().lower():
-        raise Refused(
+        raise PlanNotReviewed(
             f"the plan file {path} is not the one that was reviewed",
             why=f"its SHA-256 digest is {actual}, and {option} is {wanted!r}",
             remedy=f"review the plan again, and set {option} to its digest{other}",
-            kind=FailureKind.PLAN_NOT_REVIEWED,
         )
 
 

@@ -10,8 +10,7 @@ import typing as t
 from .._migration.take_snapshot import with_every_partition
 from .._model import offset_formats, snapshot
 from .._model.connection import Connection
-from .._model.errors import InvalidInput, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import InvalidInput, PlanBlocked
 from .._model.grouping import nested
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
@@ -72,14 +71,13 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
     blocked = [entry for entry in plan.entries if entry.verdict is Verdict.BLOCKED]
     if blocked and form.is_complete:
         first = blocked[0]
-        raise Refused(
+        raise PlanBlocked(
             f"{path} is not written, because {part_of(len(blocked), len(plan.entries), 'group-partition')} of the plan "
             f"{are(len(blocked))} blocked",
             group=first.group,
             **first.partition._asdict(),
             why=f"{first.reason and first.reason.value}: {first.shown_detail}",
             remedy="remove the cause and plan again; without export, the plan alone is written",
-            kind=FailureKind.PLAN_BLOCKED,
         )
     text = offset_formats.to_text(form, nested((entry.key, entry.offset) for entry in plan.entries))
     missing = collections.Counter(entry.verdict.value for entry in plan.entries if entry.offset is None)

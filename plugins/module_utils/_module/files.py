@@ -17,8 +17,7 @@ import time
 import typing as t
 
 from .._model import documents, history, lease
-from .._model.errors import WRITTEN, InvalidFile, Locked, MigrationError, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import WRITTEN, FileMissing, InvalidFile, Locked, MigrationError, NotWritten
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, path_option
 from .leases import check_lease, holder
@@ -183,7 +182,7 @@ def _missing(path: str, kind: str, made_by: str | None, otherwise: str = "") -> 
         places = " or ".join(filter(None, (kept, "a backup")))
         remedy = f"if it is lost, restore {os.path.basename(path)} from {places}, or correct {path_option()}"
         remedy += f". {otherwise}" if otherwise and not kept else ""
-    return InvalidFile(f"there is no {kind} file {path}", why=why, remedy=remedy, kind=FailureKind.FILE_MISSING)
+    return FileMissing(f"there is no {kind} file {path}", why=why, remedy=remedy)
 
 
 def meant(folder: str, names: t.Collection[str]) -> str:
@@ -243,10 +242,7 @@ def check_replaceable(path: str, *kinds: str) -> None:
     found = documents.kind_of((read_bytes(path) or b"")[:_BEGINNING].decode(errors="replace"))
     if found not in (None, *kinds):
         raise InvalidFile(
-            f"{path} cannot be written",
-            why=f"it is a {found} file, which a run may need",
-            remedy="give another path",
-            kind=FailureKind.FILE_UNUSABLE,
+            f"{path} cannot be written", why=f"it is a {found} file, which a run may need", remedy="give another path"
         )
 
 
@@ -345,21 +341,19 @@ def write_document(
     """
     size = len(text.encode())
     if size > (MOST_WRITTEN if most is None else most):
-        raise Refused(
+        raise NotWritten(
             f"{path} was not written",
             why=f"it would have {size:,} bytes, and no run reads what may grow over {LARGEST:,}",
             remedy="select fewer groups at a time, each selection in its own directory",
-            kind=FailureKind.FILE_UNUSABLE,
         )
     try:
         if read is not None:
             read(text, path)
     except InvalidFile as exc:
-        raise Refused(
+        raise NotWritten(
             f"{path} was not written",
             why=f"no later run could read it: {exc.why or exc.what}",
             remedy="leave out what is named, and report this as a fault of the collection",
-            kind=FailureKind.FILE_UNUSABLE,
         ) from exc
     if not check:
         write(path, text)

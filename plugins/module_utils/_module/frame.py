@@ -16,8 +16,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.errors import UnsupportedError
 
 from .._model.addresses import HIDDEN
-from .._model.errors import WRITTEN, MigrationError
-from .._model.failure_kinds import FailureKind
+from .._model.errors import WRITTEN, MigrationError, RequirementMissing
 from .._model.missing import CONTROL, RECORDS, unmet
 from .._model.notes import Note, NoteKind
 from .._model.open_clients import keeping
@@ -57,7 +56,7 @@ class Module(AnsibleModule):
             self.fail_json(
                 msg=f"{', '.join(problems)} for {sys.executable}. Install the collection's requirements there "
                 "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them.",
-                failure=MigrationError("", kind=FailureKind.REQUIREMENT_MISSING).place(),
+                failure=RequirementMissing("").place(),
             )
         gc.set_threshold(COLLECTED_AT)
         WRITTEN.clear()

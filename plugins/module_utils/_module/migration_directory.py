@@ -15,8 +15,7 @@ import typing as t
 from .._migration._committing.rollback import committed_at_source, without_left_out
 from .._model import history, lease, offset_formats, plan, receipt, removed, report, run_record, status
 from .._model.documents import utc_text
-from .._model.errors import InvalidFile, MigrationError
-from .._model.failure_kinds import FailureKind
+from .._model.errors import FileMissing, InvalidFile, MigrationError
 from .._model.faults import raise_any
 from .._model.group_state import CommittedOffset, same_commit
 from .._model.grouping import values_by_key
@@ -50,11 +49,10 @@ def read_directory(directory: str) -> DirectoryFiles:
             f"correct {option_name('directories')}",
         )
         why, remedy = run.before_plan if run else lost
-        raise InvalidFile(
+        raise FileMissing(
             f"there is no plan file and no receipt file in {directory}",
             why=why,
             remedy=f"{remedy}, or leave the directory out",
-            kind=FailureKind.FILE_MISSING,
         )
     (returned, return_runs), objected = _read_return(directory), _objected(directory)
     written = _with_found(known)

@@ -12,8 +12,7 @@ import types
 import typing as t
 
 from .._model.connection import PROTOCOLS, Connection, connection_from
-from .._model.errors import InvalidInput
-from .._model.failure_kinds import FailureKind
+from .._model.errors import InvalidInput, NothingSelected
 from .._model.faults import all_of, faults_of, raise_any
 from .._model.mapping import NO_PREFIXES, Mapping, prefixes_from, repartitioned_from, rules_from
 from .._model.match_on import MatchOn
@@ -287,12 +286,11 @@ def rollback_selection(params: Spec) -> Selection | None:
             )
         return None
     if not params["groups"] and not params["group_patterns"]:
-        raise InvalidInput(
+        raise NothingSelected(
             "no group is selected for the rollback",
             why="the receipt may contain groups of other runs, which have consumed since",
             remedy=f"set {option_name('groups')} or {option_name('group_patterns')} as for the migration, "
             f"or {option_name('everything')} to true",
-            kind=FailureKind.NOTHING_SELECTED,
         )
     selected.check()
     return selected

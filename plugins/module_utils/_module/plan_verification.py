@@ -17,8 +17,7 @@ from .._migration.file_clusters import check_plan_clusters
 from .._model import backlog, plan, receipt, report
 from .._model.background import at_once
 from .._model.connection import Connection
-from .._model.errors import InvalidInput
-from .._model.failure_kinds import FailureKind
+from .._model.errors import InvalidInput, Locked, NothingSelected
 from .._model.group_state import GroupReading
 from .._model.idle import EarlierLook
 from .._model.option_names import option_name
@@ -58,10 +57,9 @@ def check_verification(params: dict[str, t.Any]) -> None:
 
 def _check_chosen(params: dict[str, t.Any]) -> None:
     if not (params["plan"] or params["groups"] or params["group_patterns"]):
-        raise InvalidInput(
+        raise NothingSelected(
             "nothing is to be verified",
             remedy=f"set plan, or {option_name('groups')} or {option_name('group_patterns')}",
-            kind=FailureKind.NOTHING_SELECTED,
         )
 
 
@@ -186,10 +184,8 @@ def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
         return before.digest
     with files.locked(path):
         if digests.digest(files.read_required(path, "plan", "kafka_offset_translate")) != before.digest:
-            raise InvalidInput(
-                f"{path} was changed while it was verified",
-                remedy="run one migration at a time in its directory",
-                kind=FailureKind.LOCKED,
+            raise Locked(
+                f"{path} was changed while it was verified", remedy="run one migration at a time in its directory"
             )
         text = plan.to_json(after)
         files.write(path, text)  # read just now: only how entries were verified is new

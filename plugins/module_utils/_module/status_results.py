@@ -14,8 +14,7 @@ from .._migration.look_at_status import look_at_status
 from .._model import documents, metrics, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
-from .._model.errors import InvalidFile, InvalidInput
-from .._model.failure_kinds import FailureKind
+from .._model.errors import FileMissing, InvalidFile, InvalidInput
 from .._model.faults import all_done, all_of
 from .._model.migrated_groups import DirectoryFiles
 from .._model.migration_status import half_written, incomplete_lines, next_lines, status_table
@@ -89,7 +88,6 @@ def _directory(wave: waves.Wave) -> str:
             why="only the run of the wave itself knows what its variables are",
             remedy="write the path out in group_migration_directory of the wave's file, or name the directories of all "
             f"waves in {option_name('directories')}",
-            kind=FailureKind.INVALID_OPTION,
         )
     return files.absolute(directory)
 
@@ -105,17 +103,15 @@ def _check_existing(directories: t.Iterable[str], migration: str | None, cluster
         f"{path}{files.meant(path, ('plan.json', 'receipt.json'))}" for path in directories if not os.path.lexists(path)
     ]
     if len(directories) == 1 and os.path.basename(missing[0] if missing else "") == migration:
-        raise InvalidFile(
+        raise FileMissing(
             f"no migration from {clusters} has run in {missing[0]}, which does not exist",
             remedy=f"correct {option_name('directories')}{files.named_after()}, or run streamshift.kafka.migrate_groups first",
-            kind=FailureKind.FILE_MISSING,
         )
     if missing:
-        raise InvalidFile(
+        raise FileMissing(
             f"there is no directory {' and no directory '.join(missing)}",
             why="the status is that of all directories",
             remedy=f"correct {option_name('directories')}{files.named_after()}",
-            kind=FailureKind.FILE_MISSING,
         )
 
 

@@ -17,8 +17,7 @@ from .._control.clusters import look_at_brokers
 from .._migration.log_bounds import PATIENCE
 from .._model import documents, history, lease
 from .._model.aliases import Aliases, key_from
-from .._model.errors import InvalidFile, InvalidInput, MigrationError
-from .._model.failure_kinds import FailureKind
+from .._model.errors import FileMissing, InvalidFile, InvalidInput, MigrationError
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from .._model.wording import counted
@@ -49,20 +48,17 @@ def write_bundle(module: Module, versions: t.Mapping[str, str]) -> dict[str, t.A
             remedy=f"give another path in {option_name('key_file')}",
         )
     if os.path.lexists(archive):
-        raise InvalidInput(
-            f"{archive} exists already",
-            remedy=f"remove it, or give another path in {option_name('archive')}",
-            kind=FailureKind.FILE_UNUSABLE,
+        raise InvalidFile(
+            f"{archive} exists already", remedy=f"remove it, or give another path in {option_name('archive')}"
         )
     files.check_writable(archive)
     notes: list[Note] = []
     texts = _texts(directory, notes)
     if not texts:
-        raise InvalidFile(
+        raise FileMissing(
             f"there is no file of a migration in {directory}",
             why="no run has worked there, or the files are lost",
             remedy=f"correct {option_name('directory')}",
-            kind=FailureKind.FILE_MISSING,
         )
     files.check_writable(key_file)
     kept = files.read(key_file)
@@ -111,9 +107,7 @@ def _texts(directory: str, notes: list[Note]) -> dict[str, str | None]:
 def _paths(directory: str) -> t.Iterator[str]:
     """The last files of the migration and of its return, and run.json of the runs in the histories."""
     if not os.path.isdir(directory):
-        raise InvalidInput(
-            f"{directory} is no directory", remedy=f"correct {option_name('directory')}", kind=FailureKind.FILE_MISSING
-        )
+        raise FileMissing(f"{directory} is no directory", remedy=f"correct {option_name('directory')}")
     for below in ("", _RETURN):
         yield from (os.path.join(below, name) for name in _NAMES)
         runs = os.path.join(below, history.DIRECTORY)
@@ -131,7 +125,7 @@ def _clusters(params: dict[str, t.Any], notes: list[Note]) -> dict[str, t.Any]:
             try:
                 clusters[name] = look_at_brokers(impatient)
             except MigrationError as exc:
-                clusters[name] = {"failure": exc.kind.value}
+                clusters[name] = {"failure": exc.kind}
                 notes.append(Note(NoteKind.BROKERS_MISSING, f"The bundle says nothing of the brokers: {exc}"))
     return clusters
 

@@ -8,8 +8,7 @@ import typing as t
 
 from .._migration._verification.verify import Verified
 from .._model.connection import Connection
-from .._model.errors import MigrationError
-from .._model.failure_kinds import FailureKind
+from .._model.errors import VerificationFailed
 from .._model.option_names import option_name, ways
 from .._model.report import PartitionOffset, Problem, ProblemKind, counts_by_kind, summary
 from .._model.wording import counted
@@ -54,8 +53,7 @@ def _line(verified: Verified, scope: str | None) -> str:
 def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:
     """The `failure` of a verification that fails, as of any other error."""
     place = {name: _row(gravest)[name] for name in ("topic", "partition")}
-    kind = FailureKind.VERIFICATION_FAILED
-    error = MigrationError(gravest.detail, cluster=str(destination), group=gravest.group or None, kind=kind, **place)
+    error = VerificationFailed(gravest.detail, cluster=str(destination), group=gravest.group or None, **place)
     return error.place()
 
 

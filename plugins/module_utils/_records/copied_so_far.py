@@ -14,8 +14,7 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, begin_anew
-from .._model.errors import LogChanged, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import LogChanged, ProgressLost
 from .._model.records import TopicPartition
 from .._model.wording import are, counted
 from . import refusals
@@ -57,14 +56,13 @@ def _rebuilt(source: Opened, destination: Opened, backlog_range: BacklogRange, e
     for copy in copies:
         original = next(originals, None)
         if original is None or _content(source, original, written=True) != _content(destination, copy):
-            raise Refused(
+            raise ProgressLost(
                 f"the record at offset {copy.offset()} is not the one that the copy would have written there, and the "
                 "progress cannot be rebuilt",
                 cluster=str(destination.connection),
                 why=f"what comes next at the source is {backlog_range.source} from offset {progress.position} on",
                 remedy=begin_anew(),
                 **backlog_range.destination._asdict(),
-                kind=FailureKind.PROGRESS_LOST,
             )
         while due and due[0] <= original.offset():
             progress.places[due.pop(0)] = copy.offset()

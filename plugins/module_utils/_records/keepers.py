@@ -14,8 +14,7 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, Run, progress_of
-from .._model.errors import BrokerError, Locked, MigrationError, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import BrokerError, Locked, MigrationError, ProgressLost, Refused
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
 from . import refusals
@@ -70,14 +69,13 @@ class Keepers:
         owned = {}
         for partition, progress in self.progress(ranges).items():
             if progress is None:
-                raise Refused(
+                raise ProgressLost(
                     "the progress of the copy was removed or reset while it was running",
                     cluster=str(self.destination),
                     group=self._groups[0],
                     why="a run that was suspended for long, and begins again, would copy everything a second time",
                     remedy="run again: what is there is compared with what is known of the copy before anything is written",
                     **partition._asdict(),
-                    kind=FailureKind.PROGRESS_LOST,
                 )
             if progress.run is None or progress.run.id != run.id:
                 raise Locked(

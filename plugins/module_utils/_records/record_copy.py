@@ -8,6 +8,7 @@ What a record costs decides: many messages of one partition come together, and w
 from __future__ import annotations
 
 import bisect
+import contextlib
 import dataclasses
 import time
 import typing as t
@@ -15,8 +16,7 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress
-from .._model.errors import LogChanged, MigrationError, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import LogChanged, MigrationError, TopicUnsuitable
 from .._model.records import NO_TIMESTAMP, TopicPartition
 from . import refusals
 from .confluent_library import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message
@@ -59,11 +59,8 @@ def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]
     """
     codecs: t.Sequence[t.Mapping[str, str]] = ({},) if COMPRESSION & destination.client_config.keys() else _CODECS
     for codec in codecs[:-1]:
-        try:
+        with contextlib.suppress(TopicUnsuitable):
             return _copied(source, destination, jobs, codec)
-        except Refused as exc:
-            if exc.kind is not FailureKind.TOPIC_UNSUITABLE:
-                raise
     return _copied(source, destination, jobs, codecs[-1])
 
 
@@ -343,13 +340,12 @@ class _Copy:
     def _too_large(self, task: _CopyTask, offset: int, length: int, setting: str) -> MigrationError:
         partition, job = task.range.destination, self.held.job
         limits = job.segments if setting == "segment.bytes" else job.largest
-        return Refused(
+        return TopicUnsuitable(
             f"the record at source offset {offset} of {task.range.source} has {length:,} bytes, and {setting} is "
             f"{limits[partition.topic]:,}: it does not fit when it is compressed, either",
             cluster=str(self.destination),
             remedy=f"raise {setting} of the topic there, and run again: the copy goes on where it has ended",
             **partition._asdict(),
-            kind=FailureKind.TOPIC_UNSUITABLE,
         )
 
 

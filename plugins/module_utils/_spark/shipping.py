@@ -15,8 +15,7 @@ from pathlib import Path
 from .._control.security import content_of
 from .._model.addresses import masked
 from .._model.connection import Connection
-from .._model.errors import InvalidInput
-from .._model.failure_kinds import FailureKind
+from .._model.errors import RequirementMissing
 from .._model.option_names import option_name
 from . import spark_library
 
@@ -58,10 +57,9 @@ def check_archives(archives: t.Iterable[str]) -> None:
     for archive in archives:
         path = archive.partition("#")[0]
         if "://" not in path and not Path(path).is_file():
-            raise InvalidInput(
+            raise RequirementMissing(
                 f"there is no archive {masked(path)} on this machine",
                 remedy=f"correct archives in {option_name('spark')}",
-                kind=FailureKind.REQUIREMENT_MISSING,
             )
 
 

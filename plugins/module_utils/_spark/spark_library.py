@@ -19,8 +19,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from .._model.errors import InvalidInput
-from .._model.failure_kinds import FailureKind
+from .._model.errors import InvalidInput, RequirementMissing
 from .._model.missing import SPARK, stand_ins, unmet
 from .._model.option_names import option_name
 from .._model.spark import SparkOptions
@@ -70,10 +69,9 @@ logging.getLogger().addFilter(lambda record: "py4j" not in Path(record.pathname)
 def check_packages() -> None:
     """Raise InvalidInput that names what this Python lacks."""
     if found := unmet(SPARK):
-        raise InvalidInput(
+        raise RequirementMissing(
             f"Spark cannot be used: {', '.join(found)} for {sys.executable}",
             remedy="install the collection's requirements there (pip install -r requirements-spark.txt)",
-            kind=FailureKind.REQUIREMENT_MISSING,
         )
 
 
@@ -92,11 +90,10 @@ def check_home() -> None:
         what = f"has Spark {found[0]}"
     else:
         return
-    raise InvalidInput(
+    raise RequirementMissing(
         f"SPARK_HOME is {home}, which {what}",
         why=f"pyspark {wanted} starts Spark from it",
         remedy=f"set it in environment of the play or task to the directory of Spark {wanted}, or to an empty text",
-        kind=FailureKind.REQUIREMENT_MISSING,
     )
 
 
@@ -108,22 +105,20 @@ def check_cluster_manager(options: SparkOptions) -> None:
     if options.master.startswith("k8s:") and not (
         _IMAGES & options.conf.keys() or any(map(os.getenv, _DEFAULTS_FOUND_BY))
     ):
-        raise InvalidInput(
+        raise RequirementMissing(
             f"{_IMAGE} is not set",
             cluster=str(options),
             why="Kubernetes runs Spark's executors in an image",
             remedy=f"set it in conf of {option_name('spark')} to an image of this Spark version",
-            kind=FailureKind.REQUIREMENT_MISSING,
         )
 
 
 def _check_yarn(options: SparkOptions) -> None:
     directories = [os.environ[name] for name in _YARN_FOUND_BY if os.environ.get(name)]
     if not any(map(os.path.isdir, directories)):
-        raise InvalidInput(
+        raise RequirementMissing(
             f"HADOOP_CONF_DIR is {directories[0] + ', which is no directory' if directories else 'not set'}",
             cluster=str(options),
             why="it has to name the directory of YARN's configuration",
             remedy="set it in environment of the play or task, to the directory that has yarn-site.xml",
-            kind=FailureKind.REQUIREMENT_MISSING,
         )

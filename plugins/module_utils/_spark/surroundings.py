@@ -18,8 +18,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from .._model.errors import InvalidInput, MigrationError
-from .._model.failure_kinds import FailureKind
+from .._model.errors import InvalidInput, MigrationError, RequirementMissing
 from .._model.option_names import option_name
 from .._model.progress import Say, silent
 
@@ -60,11 +59,10 @@ def check_work_directory(directory: str | None) -> None:
 
 
 def _unfit(directory: str, why: str | None) -> InvalidInput:
-    return InvalidInput(
+    return RequirementMissing(
         f"no folder can be made in {directory}",
         why=why,
         remedy=f"set work_directory in {option_name('spark')} to one that exists and can be written",
-        kind=FailureKind.REQUIREMENT_MISSING,
     )
 
 

@@ -10,8 +10,7 @@ import threading
 import typing as t
 from pathlib import Path
 
-from .._model.errors import SparkFailed
-from .._model.failure_kinds import FailureKind
+from .._model.errors import RequirementMissing, SparkFailed
 from .._model.missing import RECORDS, unmet
 from .._model.option_names import option_name
 from .._model.progress import Say, silent
@@ -33,18 +32,17 @@ APPEAR_WITHIN = 180.0  # seconds; a busy cluster lets an application wait
 def cores(spark: SparkSession, name: str, log: Path) -> int:
     """How many tasks run at a time, once a worker has shown that it has what reading takes.
 
-    name: what the session calls itself. log: what the session has written. Raises SparkFailed where the worker lacks
-    something, or where none appears: Spark itself would wait for ever.
+    name: what the session calls itself. log: what the session has written. Raises RequirementMissing where the worker
+    lacks something, and SparkFailed where none appears: Spark itself would wait for ever.
     """
     with deadline(APPEAR_WITHIN, spark.interruptAll, lambda: no_worker(name, log)):
         lacking = list(values_of(spark.range(0, 1, 1, 1), _lacking))
         parallel = spark.range(10_000).selectExpr("spark_partition_id()").distinct().count()
     if lacking:
-        raise SparkFailed(
+        raise RequirementMissing(
             f"Spark workers lack required packages: {', '.join(lacking)}",
             cluster=name,
             remedy=f"install it there, or send an environment with archives in {option_name('spark')}",
-            kind=FailureKind.REQUIREMENT_MISSING,
         )
     return parallel
 

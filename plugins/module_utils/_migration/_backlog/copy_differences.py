@@ -12,8 +12,7 @@ from ..._control import positions
 from ..._control.positions import Bounds
 from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import CopyOutdated, RecordsUnreachable
 from ..._model.plan import PlanEntry
 from ..._model.progress import Say
 from ..._model.receipt import Receipt
@@ -48,9 +47,7 @@ def copy_differences(
     gone that a group may need.
     """
     if not backlog.is_done:
-        raise Refused(
-            "not everything is copied", remedy="let the copy end, and verify it then", kind=FailureKind.COPY_OUTDATED
-        )
+        raise CopyOutdated("not everything is copied", remedy="let the copy end, and verify it then")
     preconditions.check_topics(backlog, source, destination)
     ranges = [each for each in backlog.ranges if each.copies]
     source_bounds = positions.partition_bounds(source, [each.source for each in ranges])
@@ -116,13 +113,12 @@ def _readable_bounds(destination: Connection, ranges: t.Sequence[BacklogRange]) 
     while hidden := [each for each in ranges if _hides(bounds[each.destination], each)]:
         first = hidden[0].destination
         if time.monotonic() > deadline:
-            raise Refused(
+            raise RecordsUnreachable(
                 "copied records cannot be read, because somebody else's transaction is open at the destination since offset "
                 f"{bounds[first].end} or before",
                 cluster=str(destination),
                 remedy="wait until it ends, or end it (kafka-transactions.sh), and run again: what is copied stays",
                 **first._asdict(),
-                kind=FailureKind.RECORDS_UNREACHABLE,
             )
         time.sleep(_LOOK_SECONDS)
         bounds |= positions.partition_bounds(destination, [each.destination for each in hidden])

@@ -13,8 +13,7 @@ from ..._control import positions, topics
 from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
 from ..._model.copy_progress import Progress, Run, all_groups, transactional_number
-from ..._model.errors import BrokerError, MigrationError
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import MigrationError, ProgressLost
 from ..._model.grouping import values_by_key
 from ..._model.notes import Note
 from ..._model.progress import Say
@@ -152,7 +151,7 @@ class CopyRun:
 
     def _done(self, backlog_range: BacklogRange, progress: Progress | None) -> BacklogRange:
         if progress is None or progress.position < backlog_range.end:
-            raise BrokerError(
+            raise ProgressLost(
                 "the progress of the copy is gone"
                 if progress is None
                 else f"the copy has ended at source offset {progress.position} of {backlog_range.end}",
@@ -160,6 +159,5 @@ class CopyRun:
                 why="somebody has removed or changed the progress group",
                 remedy="run again: what is there is compared with what is known before anything is written",
                 **backlog_range.destination._asdict(),
-                kind=FailureKind.PROGRESS_LOST,
             )
         return dataclasses.replace(backlog_range, done=progress.done())

@@ -13,8 +13,7 @@ from ..._control.storage import TopicLayout
 from ..._control.topic_changes import Creation
 from ..._model.backlog import CLEANUP, Backlog, BacklogTopic, Suspended
 from ..._model.connection import Connection
-from ..._model.errors import NotFound, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import NotFound, Refused, TopicRecreated, TopicUnsuitable
 from ..._model.new_topics import BROKERS_OWN_SETTINGS, IN_SYNC, NewTopic, following_settings, topic_like
 from ..._model.option_names import option_name
 from .. import topic_making
@@ -55,13 +54,12 @@ def plan_topics(
                 remedy="exclude it from the selection",
             )
         if known.get(name, counts[topic]) != counts[topic]:
-            raise Refused(
+            raise TopicUnsuitable(
                 f"the topic has {known[name]} partitions, and {topic} has {counts[topic]} at the source: records keep their "
                 "partition",
                 cluster=str(destination),
                 topic=name,
                 remedy=f"map it to another topic by {option_name('topic_map')}, or make one with as many partitions",
-                kind=FailureKind.TOPIC_UNSUITABLE,
             )
     configs = topic_configs(source, list(names), as_far_as_told=True)
     existing = topic_configs(destination, known)
@@ -182,13 +180,12 @@ def _make_missing(
     ids = topics.topic_ids(destination, [topic.name for topic in unsure])
     others += preconditions.not_made(destination, unsure, ids)
     if others:
-        raise Refused(
+        raise TopicRecreated(
             "this copy was to create the topic, and somebody else has created the topic with other partitions or settings",
             cluster=str(destination),
             topic=others[0],
             remedy="delete it, if nobody needs its records, and run again; or give the copy up, and copy to another topic "
             f"({option_name('topic_map')})",
-            kind=FailureKind.TOPIC_RECREATED,
         )
     return made, {*(missing.keys() - made.keys()), *(name for name, topic_id in ids.items() if topic_id is not None)}
 
@@ -202,13 +199,12 @@ def _existing(
 ) -> dict[str, Suspended]:
     """The settings of a topic that is there by which it would lose or change records."""
     if CLEANUP not in topic.suspended and _is_compacted(existing) and not _is_compacted(source):
-        raise Refused(
+        raise TopicUnsuitable(
             f"the topic is compacted, and {topic.source} at the source is not, as far as its brokers tell: what was copied "
             "would be removed",
             cluster=str(destination),
             topic=topic.name,
             remedy=f"set its {CLEANUP} to delete, or name another topic in {option_name('topic_map')}",
-            kind=FailureKind.TOPIC_UNSUITABLE,
         )
     return suspended_settings.to_suspend(source, existing)
 
@@ -253,7 +249,7 @@ def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfi
 
 
 def _not_in_sync(destination: Connection, topic: str, told: str, wanted: str, partition: int | None = None) -> Refused:
-    return Refused(
+    return TopicUnsuitable(
         f"{told} in sync, and min.insync.replicas is {wanted}: nothing can be written",
         cluster=str(destination),
         topic=topic,
@@ -261,5 +257,4 @@ def _not_in_sync(destination: Connection, topic: str, told: str, wanted: str, pa
         remedy="start the brokers that are missing, or "
         + ("create the topic yourself with" if partition is None else "give the topic")
         + " a lower min.insync.replicas",
-        kind=FailureKind.TOPIC_UNSUITABLE,
     )

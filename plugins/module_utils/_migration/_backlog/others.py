@@ -11,8 +11,7 @@ from ..._control.positions import Bounds
 from ..._model.backlog import Backlog
 from ..._model.connection import Connection
 from ..._model.copy_progress import PREFIX, all_groups, is_first_group, progress_from_commits
-from ..._model.errors import NotAuthorized, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import CopyElsewhere, CopyInUse, NotAuthorized, ProgressLost, Refused
 from ..._model.group_state import GroupReading
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, path_option
@@ -40,13 +39,12 @@ def check_copies(backlog: Backlog, destination: Connection) -> None:
             except ValueError:
                 progress = None
             if progress is None or progress.position < progress.end:
-                raise Refused(
+                raise CopyElsewhere(
                     "another copy is under way to this partition" + (f": {progress.run}" if progress else ""),
                     cluster=str(destination),
                     group=name,
                     remedy=_OTHER_COPY,
                     **partition._asdict(),
-                    kind=FailureKind.COPY_ELSEWHERE,
                 )
 
 
@@ -137,11 +135,10 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
 
 
 def _is_used(destination: Connection, what: str, remedy: str, **place: t.Any) -> Refused:
-    return Refused(
+    return CopyInUse(
         f"the topic was made by this copy, and {what}",
         cluster=str(destination),
         remedy=f"{remedy}; or {_keep()}",
-        kind=FailureKind.COPY_IN_USE,
         **place,
     )
 
@@ -183,12 +180,11 @@ def has_to_consume(
 
 def needs_settings(destination: Connection, what: str, remedy: str, **place: t.Any) -> Refused:
     """The error for a topic whose settings must stay suspended for whoever this is about."""
-    return Refused(
+    return CopyInUse(
         what,
         cluster=str(destination),
         why="the settings of the topic would be restored, and with its retention, brokers may delete these records",
         remedy=remedy,
-        kind=FailureKind.COPY_IN_USE,
         **place,
     )
 
@@ -216,12 +212,11 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
     fenced: nobody copies any more, and no transaction of the copy is open; else records in open transactions are not looked at.
     """
     for partition, what in _other_records(backlog, names, destination, fenced):
-        raise Refused(
+        raise ProgressLost(
             f"it is not sure that only this copy has written to the topic: {what}",
             cluster=str(destination),
             remedy=_keep(),
             **partition._asdict(),
-            kind=FailureKind.PROGRESS_LOST,
         )
 
 

@@ -12,8 +12,7 @@ from ..._control import clusters, positions, topics
 from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
 from ..._model.copy_progress import begin_anew
-from ..._model.errors import InvalidInput, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import CopyOutdated, InvalidInput, OneCluster, RecordsUnreachable, StillUsed
 from ..._model.group_state import open_text
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
@@ -50,12 +49,11 @@ def entries_of(snapshot: Snapshot, mapping: Mapping, source: Connection) -> list
     Raises Refused where a transaction was open that commits offsets, because a copy begins and ends at those.
     """
     for transaction in snapshot.open:
-        raise Refused(
+        raise StillUsed(
             open_text({transaction.partition: transaction.told}),
             cluster=str(source),
             group=transaction.group,
             remedy="wait for its application, or for its transaction.timeout.ms, and run again; or leave the group out",
-            kind=FailureKind.GROUP_IN_USE,
         )
     wanted = drafts.from_snapshot(snapshot, mapping)
     _check_names(wanted)
@@ -80,11 +78,10 @@ def plan(
     if clusters.are_one(source, destination) and any(
         source_topic == destination_topic for source_topic, destination_topic in names.items()
     ):
-        raise InvalidInput(
+        raise OneCluster(
             "source and destination are one cluster, and topics would be copied into themselves",
             cluster=str(destination),
             remedy=f"give them other names by {option_name('topic_map')}, or name another destination",
-            kind=FailureKind.ONE_CLUSTER,
         )
     wait = None if options.live else options.idle_wait
     bounds = unconsumed.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
@@ -133,13 +130,12 @@ def check_known(
     preconditions.check_topics(known, source, destination)
     ranges_of = {each.source: each for each in known.ranges}
     if not snapshot.has_digest(known.snapshot):
-        raise Refused(
+        raise CopyOutdated(
             "the source's groups have moved since the copy was planned, or other groups or topics are selected now",
             why=_difference(ranges_of, wanted)
             or f"it was planned from snapshot {known.snapshot}, and this one is {snapshot.digest()}",
             remedy=f"select what it was planned for, and stop the groups; where they have moved, {give_back()}, and run again. "
             "Or copy into another directory",
-            kind=FailureKind.COPY_OUTDATED,
         )
     planned, notes = _without_new(known, wanted, source, options.on_uncommitted)
     bounds = positions.partition_bounds(source, {*ranges_of, *(draft.source_partition for draft in wanted)})
@@ -147,21 +143,19 @@ def check_known(
     for draft in planned:
         backlog_range = ranges_of.get(draft.source_partition)
         if backlog_range is None or backlog_range.destination != draft.partition:
-            raise Refused(
+            raise CopyOutdated(
                 f"the copy was planned without {draft.source_partition} as {draft.partition}",
                 remedy=f"give the {option_name('topic_map')} that it was planned with, or copy into another directory",
-                kind=FailureKind.COPY_OUTDATED,
             )
         begun_at = unconsumed.standing(
             draft, bounds[backlog_range.source].log_start, backlog_range.end, options.on_uncommitted
         )
         if draft.committed is None and begun_at is not None and begun_at < backlog_range.start:
-            raise Refused(
+            raise CopyOutdated(
                 f"{option_name('on_uncommitted')} would start {draft.source_group} at {begun_at} on {backlog_range.source}, "
                 f"but the copy starts at {backlog_range.start}",
                 cluster=str(source),
                 remedy=f"give the {option_name('on_uncommitted')} that it was planned with, or copy into another directory",
-                kind=FailureKind.COPY_OUTDATED,
             )
     if not known.is_done:
         for backlog_range in known.ranges:
@@ -189,14 +183,13 @@ def _without_new(
         return list(wanted), []
     more = f" ({counted(len(new) - 1, 'more new partition')})" if len(new) > 1 else ""
     if not known.is_done and on_uncommitted is not OnUncommitted.IGNORE:
-        raise Refused(
+        raise CopyOutdated(
             f"the partition was added since the copy was planned{more}",
             cluster=str(source),
             why=f"{option_name('on_uncommitted')} is {on_uncommitted}, and the copy knows nothing of the partition",
             remedy=f"set {option_name('on_uncommitted')} to {OnUncommitted.IGNORE}, which leaves the new partitions alone, and "
             f"run once more with {on_uncommitted} when everything is copied and before consumers start; or {begin_anew()}",
             **min(new)._asdict(),
-            kind=FailureKind.COPY_OUTDATED,
         )
     text = f"{min(new)} was added at the source since the copy was planned{more}: it is left alone, and not copied."
     return [draft for draft in wanted if draft.source_partition not in new], [Note(NoteKind.SOURCE_GROWN, text)]
@@ -221,14 +214,13 @@ def growth(known: Backlog, bounds: SourceBounds, source: Connection, allowed: bo
     if len(grown) > 1:
         said += f", {len(grown):,} partitions altogether"
     if not allowed:
-        raise Refused(
+        raise RecordsUnreachable(
             said,
             cluster=str(source),
             why="what came later is not copied, and groups that are set now would never get it",
             remedy=f"stop the producers. Then set {option_name('live')} to go on without these records, and let the producers "
             "send them again, or another tool copy them: each partition from its `end` in the copy file on, and all of one "
             f"that is not there. Or, to copy all of it, {begin_anew()}",
-            kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return [Note(NoteKind.SOURCE_GROWN, f"{said}: what came later is not copied.")]
 

@@ -19,8 +19,16 @@ from ..._model.backlog import Backlog, BacklogRange, BacklogTopic
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.copy_progress import all_groups, begin_anew, transactional_ids
-from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import (
+    CopyOutdated,
+    DiskFull,
+    NotAccepted,
+    NotAuthorized,
+    Refused,
+    RequirementMissing,
+    TopicRecreated,
+    TopicUnsuitable,
+)
 from ..._model.faults import all_done, faults_of
 from ..._model.option_names import option_name, path_option
 from ..._model.plan import Plan
@@ -108,13 +116,12 @@ def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
         elsewhere = ""
         if not backlog.claimed:
             elsewhere = "; or move the plan file elsewhere, if no commit or rollback needs it any more"
-        raise Refused(
+        raise CopyOutdated(
             f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters {plan.source_id} "
             f"and {plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and "
             f"{backlog.destination_id}",
             cluster=str(connection),
             remedy=f"correct {path_option()}: the copy file and the plan file are those of one copy{elsewhere}",
-            kind=FailureKind.COPY_OUTDATED,
         )
 
 
@@ -213,13 +220,12 @@ def check_formats(destination: Connection, configs: t.Mapping[str, TopicConfigs]
         shown = topic_configs.effective.get(_FORMAT, "")
         numbers = tuple(int(each) for each in shown.partition("-")[0].split(".")[:2] if each.isdigit())
         if numbers and numbers < _WITH_TRANSACTIONS and topics.keeps_message_formats(destination):
-            raise Refused(
+            raise TopicUnsuitable(
                 f"the topic is in the message format {shown} ({_FORMAT}), which has no transactions, and a copy "
                 "is written in transactions",
                 cluster=str(destination),
                 topic=name,
                 remedy=f"set its {_FORMAT} to 0.11.0 or later, or map it to another topic by {option_name('topic_map')}",
-                kind=FailureKind.TOPIC_UNSUITABLE,
             )
 
 
@@ -227,12 +233,11 @@ def check_transactions(destination: Connection) -> None:
     """Raise Refused where brokers do not let a transaction take as long as one of a copy may, as far as they tell."""
     longest = broker_number(destination, _LONGEST_TRANSACTION)
     if longest is not None and longest < TRANSACTION_SECONDS * 1000:
-        raise Refused(
+        raise NotAccepted(
             f"{_LONGEST_TRANSACTION} is {longest:,}, and a transaction of a copy may take {TRANSACTION_SECONDS * 1000:,}",
             cluster=str(destination),
             remedy=f"set {_LONGEST_TRANSACTION} of the brokers to {TRANSACTION_SECONDS * 1000} or more, which they take after "
             "a restart",
-            kind=FailureKind.BROKER_REFUSED,
         )
 
 
@@ -253,20 +258,19 @@ def check_room(backlog: Backlog, destination: Connection, known: Sizes) -> None:
         replicas |= {topic.name: topic.created.replication_factor for topic in backlog.topics if topic.created}
     needed = sum((known[each.source] or 0) * replicas.get(each.destination.topic, 1) for each in backlog.ranges)
     if needed > sum(room.values()):
-        raise BrokerError(
+        raise DiskFull(
             f"about {needed >> 20} MB are to be copied, {'' if compresses else 'all replicas together, '}and "
             f"{sum(room.values()) >> 20} MB are free",
             cluster=str(destination),
             remedy="free space on the brokers' disks, or copy fewer topics"
             + ("" if compresses else ", or set compression.type in client_config of the destination"),
-            kind=FailureKind.DISK_FULL,
         )
 
 
 def check_spark(backlog: Backlog, options: SparkOptions) -> None:
     """Raise InvalidInput where Spark cannot start, before anything is written for it."""
     if any(each.copies for each in backlog.ranges) and (why := obstacle(options)) is not None:
-        raise InvalidInput(why.removesuffix("."), kind=FailureKind.REQUIREMENT_MISSING)
+        raise RequirementMissing(why.removesuffix("."))
 
 
 def sizes(backlog: Backlog, source: Connection, bounds: t.Mapping[TopicPartition, Bounds]) -> Sizes:
@@ -287,17 +291,16 @@ def sizes(backlog: Backlog, source: Connection, bounds: t.Mapping[TopicPartition
 
 def other_topic(connection: Connection, what: str, **more: t.Any) -> Refused:
     """The error for a topic that is not, or does not hold, what the copy knows of it."""
-    return Refused(what, cluster=str(connection), remedy=begin_anew(), kind=FailureKind.TOPIC_RECREATED, **more)
+    return TopicRecreated(what, cluster=str(connection), remedy=begin_anew(), **more)
 
 
 def _lost_at_source(connection: Connection, what: str, copied_to: str, **more: t.Any) -> Refused:
     """The error for a topic of the source that no longer has what was copied of it to this topic."""
-    return Refused(
+    return TopicRecreated(
         what,
         cluster=str(connection),
         remedy=f"keep the topic {copied_to} at the destination, which may alone have what was copied: let consumers read each "
         "partition from its `begin` in the copy file on. Copy from another directory, to other topics "
         f"({option_name('topic_map')})",
-        kind=FailureKind.TOPIC_RECREATED,
         **more,
     )

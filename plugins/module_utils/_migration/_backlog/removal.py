@@ -12,8 +12,7 @@ from ..._control.configs import alter_topic_configs
 from ..._model.backlog import Backlog, BacklogTopic
 from ..._model.connection import Connection
 from ..._model.copy_progress import Run, all_groups, transactional_id, transactional_ids, transactional_number
-from ..._model.errors import BrokerError, Locked, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import BrokerError, Locked, TopicRecreated
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan
@@ -79,11 +78,8 @@ def remove_copy(
         others.check_records(backlog, deleted, destination, fenced=not predict)
         # What was right before may have taken hours to read.
         if _still_ours(backlog, destination)[0] != ours:
-            raise Refused(
-                "topics were deleted or created while records were read",
-                cluster=str(destination),
-                remedy="run again",
-                kind=FailureKind.TOPIC_RECREATED,
+            raise TopicRecreated(
+                "topics were deleted or created while records were read", cluster=str(destination), remedy="run again"
             )
         _check_consumers(backlog, plan, destination, staying)
         notes += others.check_groups(backlog, deleted, destination)

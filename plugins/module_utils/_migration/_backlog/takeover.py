@@ -23,8 +23,7 @@ from ..._model.copy_progress import (
     host_name,
     run_of,
 )
-from ..._model.errors import Locked, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import CopyElsewhere, FileMissing, Locked, ProgressLost, Refused, TopicNotEmpty
 from ..._model.group_state import Commits
 from ..._model.option_names import option_name
 from ..._model.policies import OnLostProgress
@@ -46,12 +45,12 @@ def new_run() -> Run:
 
 
 def check_unknown(backlog: Backlog, destination: Connection) -> None:
-    """Raise Refused for a copy that was begun and whose file is gone: its ends and boundaries were others."""
+    """Raise FileMissing for a copy that was begun and whose file is gone: its ends and boundaries were others."""
     names = all_groups(backlog)
     for name, reading in sorted(groups.read_groups(destination, names, stable=False).items()):
         if reading.offsets:
             runs = {str(run) for commit in reading.offsets.values() if (run := run_of(commit))}
-            raise Refused(
+            raise FileMissing(
                 "this copy has already started, and its copy file is not here" + (f": {min(runs)}" if runs else ""),
                 cluster=str(destination),
                 group=name,
@@ -60,7 +59,6 @@ def check_unknown(backlog: Backlog, destination: Connection) -> None:
                 "Only if the file is lost and nothing runs, remove this group, and copy to another topic "
                 f"({option_name('topic_map')}); or, if the topic holds nothing but what was copied, and the source still has "
                 "all of it, delete that, and start again",
-                kind=FailureKind.FILE_MISSING,
             )
 
 
@@ -180,7 +178,7 @@ def check_lost(
     partition = min(lost)
     begin = next(each.begin for each in backlog.ranges if each.destination == partition)
     more = f" ({counted(len(lost) - 1, 'more partition')})" if len(lost) > 1 else ""
-    raise Refused(
+    raise ProgressLost(
         f"the progress of the copy is gone, and the log has grown from {begin} to {lost[partition]} since it was planned{more}",
         cluster=str(destination),
         group=all_groups(backlog)[0],
@@ -189,7 +187,6 @@ def check_lost(
         remedy=f"set {option_name('on_lost_progress')} to rebuild, which compares the copied records with the source "
         f"and goes on after the last one; or {begin_anew()}",
         **partition._asdict(),
-        kind=FailureKind.PROGRESS_LOST,
     )
 
 
@@ -200,7 +197,7 @@ def _check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[T
     for backlog_range in ranges:
         log_start = bounds[backlog_range.source].log_start
         if log_start > backlog_range.start:
-            raise Refused(
+            raise ProgressLost(
                 f"the progress of the copy cannot be rebuilt: the log starts at {log_start} now, and the copy has started at "
                 f"{backlog_range.start}",
                 cluster=str(source),
@@ -209,7 +206,6 @@ def _check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[T
                 f"any more: let consumers read it from offset {backlog_range.begin} on, and copy what is left to another topic "
                 f"({option_name('topic_map')}) from another directory",
                 **backlog_range.source._asdict(),
-                kind=FailureKind.PROGRESS_LOST,
             )
 
 
@@ -228,13 +224,12 @@ def changed_since_rebuilt(
     else:
         what, first = "the progress of the copy has gone, too,", ""
         why = "somebody deletes or resets a progress group, or its commits expire (offsets.retention.minutes)"
-    return Refused(
+    return ProgressLost(
         f"{what} while what was copied was compared with the source{more}",
         cluster=str(destination),
         why=why,
         remedy=f"{first}run again: what is there is compared once more before anything is written",
         **partition._asdict(),
-        kind=FailureKind.PROGRESS_LOST,
     )
 
 
@@ -268,7 +263,7 @@ def _judged(
             preconditions.check_log(destination, planned, progress.next, log, planned.begin)
         elif log.high_watermark > planned.begin and fresh:
             if log.log_start < log.high_watermark and not append:
-                raise Refused(
+                raise TopicNotEmpty(
                     f"the topic was empty when the copy was planned, and has offsets {log.log_start} to {log.high_watermark}",
                     cluster=str(destination),
                     why="somebody else writes to it, and every group would skip these records",
@@ -276,7 +271,6 @@ def _judged(
                     f"({option_name('state: absent')}), and copy to another topic ({option_name('topic_map')}). Only if nobody "
                     "needs them, empty the topic, and run again",
                     **partition._asdict(),
-                    kind=FailureKind.TOPIC_NOT_EMPTY,
                 )
             ranges[partition] = dataclasses.replace(planned, begin=log.end)
         elif log.high_watermark > planned.begin:
@@ -286,12 +280,11 @@ def _judged(
 
 def _check_end(destination: Connection, backlog: Backlog, backlog_range: BacklogRange, progress: Progress) -> None:
     if progress.end and progress.end != backlog_range.end:
-        raise Refused(
+        raise CopyElsewhere(
             f"another directory's run has planned this copy up to source offset {progress.end}, "
             f"and this one up to {backlog_range.end}: {progress.run}",
             cluster=str(destination),
             group=all_groups(backlog)[0],
             remedy="go on in that directory, or with its copy.json",
             **backlog_range.destination._asdict(),
-            kind=FailureKind.COPY_ELSEWHERE,
         )

@@ -11,8 +11,7 @@ from ..._control import positions
 from ..._control.positions import Bounds
 from ..._model.backlog import BacklogRange
 from ..._model.connection import Connection
-from ..._model.errors import MigrationError, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import MigrationError, RecordsUnreachable, TopicNotEmpty
 from ..._model.faults import raise_any
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
@@ -51,14 +50,7 @@ def quiet_bounds(
             )
         else:
             continue
-        raise Refused(
-            what,
-            cluster=str(source),
-            why=why,
-            remedy=remedy,
-            **partition._asdict(),
-            kind=FailureKind.RECORDS_UNREACHABLE,
-        )
+        raise RecordsUnreachable(what, cluster=str(source), why=why, remedy=remedy, **partition._asdict())
     return second
 
 
@@ -100,7 +92,7 @@ def open_ranges(
     """For each partition the range from the first group's offset to the end, without the destination's ends."""
     wanted = list(wanted)
     raise_any(
-        Refused(what, cluster=str(source), group=group, **partition._asdict(), kind=FailureKind.RECORDS_UNREACHABLE)
+        RecordsUnreachable(what, cluster=str(source), group=group, **partition._asdict())
         for (group, partition), what in cut_off(source, wanted).items()
     )
     offsets_of: dict[TopicPartition, set[int]] = {}
@@ -113,14 +105,13 @@ def open_ranges(
         if offset is None:
             continue
         if offset > log.high_watermark:
-            raise Refused(
+            raise RecordsUnreachable(
                 f"offset {offset} is committed, and the log ends at {log.high_watermark}",
                 cluster=str(source),
                 group=draft.source_group,
                 why="the topic was recreated or truncated",
                 remedy=f"leave the group or the topic out, or reset the group {BEFORE_LOSS}",
                 **draft.source_partition._asdict(),
-                kind=FailureKind.RECORDS_UNREACHABLE,
             )
         # A read_uncommitted group may have consumed some of an open transaction, before which the copy ends.
         partition_offsets.add(min(max(offset, log.log_start), log.end))
@@ -156,14 +147,13 @@ def ends(
     bounds = positions.partition_bounds(destination, partitions) if partitions else {}
     for partition, log in sorted(bounds.items()):
         if log.log_start < log.high_watermark and not append:
-            raise Refused(
+            raise TopicNotEmpty(
                 f"the topic is not empty: it has offsets {log.log_start} to {log.high_watermark}",
                 cluster=str(destination),
                 why="groups cannot distinguish copied records from existing ones",
                 remedy=f"name another topic in {option_name('topic_map')}, or set {option_name('append')} to write after what "
                 "is there, which the groups then skip. Empty this one only if nobody needs its records",
                 **partition._asdict(),
-                kind=FailureKind.TOPIC_NOT_EMPTY,
             )
     return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in ranges}
 

@@ -11,7 +11,6 @@ from ..._control import positions
 from ..._control.topics import describe_topics
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
-from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import commits_of
 from ..._model.idle import NOT_LOOKED, EarlierLook
 from ..._model.left_out import left_out as not_done
@@ -174,7 +173,6 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
             "nothing says how that is known",
             cluster,
             remedy="plan again",
-            kind=FailureKind.PLAN_OUTDATED,
             why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
         )
 

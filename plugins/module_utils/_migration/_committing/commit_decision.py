@@ -13,8 +13,7 @@ from ..._control.configs import broker_number
 from ..._control.permissions import not_offered
 from ..._model.cluster_identity import LogRange, Traits
 from ..._model.connection import Connection
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import MetadataTooLong, Refused
 from ..._model.faults import raise_any
 from ..._model.group_state import GroupReading, commits_of
 from ..._model.idle import EarlierLook
@@ -237,7 +236,7 @@ def _outside(key: Key, offset: int, log: LogRange, cluster: str, is_set_by_copy:
             # Of records that the source has lost as well, on_expired decides, as it did for this plan.
             absent = ": what the source still has of them is absent then, and"
             remedy += ways(("on_absent", f"{absent} {option_name('on_absent')} decides about it"))
-    return conflicts.entry_refusal(key, what, cluster, remedy, FailureKind.PLAN_OUTDATED, why)
+    return conflicts.entry_refusal(key, what, cluster, remedy, Refused, why)
 
 
 def check_targets(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
@@ -259,7 +258,7 @@ def check_targets(destination: Connection, targets: t.Mapping[Key, Target]) -> N
     for key, length in lengths.items():
         if length > limit:
             what = f"the metadata of {length} characters is too long to be committed"
-            raise conflicts.entry_refusal(key, what, str(destination), remedy, FailureKind.METADATA_TOO_LONG, why)
+            raise conflicts.entry_refusal(key, what, str(destination), remedy, MetadataTooLong, why)
 
 
 def _length(metadata: str) -> int:

@@ -7,8 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import PlanBlocked, Refused, WouldMoveBack, WouldMoveForward
 from ..._model.group_state import CommittedOffset, commit_text, same_commit
 from ..._model.left_out import partitions_text
 from ..._model.option_names import because_of, option_name, ways
@@ -93,7 +92,7 @@ def without_blocked(
         case OnBlocked.FAIL:
             if blocked:
                 first, count = blocked[0], len(blocked)
-                raise Refused(
+                raise PlanBlocked(
                     f"{part_of(count, len(entries), 'group-partition')} of the plan {are(count)} blocked, first "
                     f"{group_partition(*first.key)} ({first.reason and first.reason.value}: {first.shown_detail})",
                     cluster=cluster,
@@ -101,7 +100,6 @@ def without_blocked(
                         ("", "remove the cause and plan again"),
                         ("on_blocked", f"leave their groups out by {option_name('on_blocked')}: skip_group"),
                     ),
-                    kind=FailureKind.PLAN_BLOCKED,
                 )
         case OnBlocked.SKIP_GROUP:
             groups = {entry.group for entry in blocked}
@@ -213,17 +211,19 @@ def kept_by_policy(
                 cluster,
                 remedy=f"set {option_name(option)} to {'rewind' if rewind else 'advance'} to allow it, "
                 f"or to keep to leave such {unit} alone",
-                kind=FailureKind.WOULD_MOVE_BACK if rewind else FailureKind.WOULD_MOVE_FORWARD,
+                error=WouldMoveBack if rewind else WouldMoveForward,
                 why=why,
             )
         case _:
             t.assert_never(policy)
 
 
-def entry_refusal(key: Key, what: str, cluster: str, remedy: str, kind: FailureKind, why: str | None = None) -> Refused:
+def entry_refusal(
+    key: Key, what: str, cluster: str, remedy: str, error: type[Refused] = Refused, why: str | None = None
+) -> Refused:
     """The refusal of what would be done with an entry."""
     group, partition = key
-    return Refused(what, cluster=cluster, group=group, **partition._asdict(), why=why, remedy=remedy, kind=kind)
+    return error(what, cluster=cluster, group=group, **partition._asdict(), why=why, remedy=remedy)
 
 
 def blocked_text(entries: t.Sequence[PlanEntry]) -> str:

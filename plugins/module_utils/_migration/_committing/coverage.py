@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import EntryMissing, OtherCluster, Refused
 from ..._model.faults import raise_any
 from ..._model.grouping import nested, values_by_key
 from ..._model.idle import moves, moves_text
@@ -48,10 +47,8 @@ def check_covers(
     """
     difference = plan.source_identity.difference(snapshot.identity)
     if difference is not None:
-        raise Refused(
-            f"the plan was made for another source cluster: that of the snapshot {difference}",
-            remedy="plan again",
-            kind=FailureKind.OTHER_CLUSTER,
+        raise OtherCluster(
+            f"the plan was made for another source cluster: that of the snapshot {difference}", remedy="plan again"
         )
     planned = {(at.group, at.partition): at.offset for entry in plan.entries for at in entry.source}
     taken = {(entry.group, entry.partition): entry.committed.offset for entry in snapshot.entries}
@@ -71,7 +68,7 @@ def check_covers(
     lost = sum(plan.removed_lines.values())
     in_part = [f"{counted(lines, 'line')} of {visible_name(group)}" for group, lines in plan.removed_lines.items()]
     if (missing or lost) and on_missing_entry == OnMissingEntry.FAIL:
-        raise Refused(
+        raise EntryMissing(
             f"the plan has no entry for {counted(len(missing), 'commit')} of the snapshot that it was made from: "
             f"{first_of(missing)}"
             if missing
@@ -81,7 +78,6 @@ def check_covers(
                 ("", "plan again"),
                 ("on_missing_entry", f"set {option_name('on_missing_entry')} to skip to leave out what was removed"),
             ),
-            kind=FailureKind.ENTRY_MISSING,
         )
     missing += in_part if lost > len(missing) else []
     why = f"no entry in the plan: left out{because_of('on_missing_entry', 'skip')}"

@@ -11,8 +11,7 @@ import dataclasses
 import typing as t
 
 from ..._model.documents import utc_text
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import DestinationChanged, Refused
 from ..._model.faults import all_of
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, same_commit
 from ..._model.notes import Note, NoteKind
@@ -161,7 +160,7 @@ def decide_entry(entry: PlanEntry, ground: Ground) -> CommittedOffset | LeftAlon
                 ("on_advance", f"set {option_name('on_advance')} to keep to leave such group-partitions alone"),
                 ("", "roll back and migrate again to set it anew"),
             ),
-            kind=FailureKind.DESTINATION_CHANGED,
+            error=DestinationChanged,
         )
     is_expected = (commit and commit[:2]) == (entry.expected and entry.expected[:2])  # whatever the leader epoch
     is_known = earlier is not None and (
@@ -174,7 +173,7 @@ def decide_entry(entry: PlanEntry, ground: Ground) -> CommittedOffset | LeftAlon
             f"{commit_text(entry.expected)}, found {commit_text(commit)}",
             ground.cluster,
             remedy="find out who commits there, then plan again",
-            kind=FailureKind.DESTINATION_CHANGED,
+            error=DestinationChanged,
         )
     has_consumed = is_restored and ours is not None and ours.accounts_for(reading)
     ahead = 0 if commit is None else commit.offset - target.offset
@@ -207,7 +206,7 @@ def _check_same_sources(entry: PlanEntry, earlier: ReceiptEntry, cluster: str) -
             ("", "plan all of them in one run, which sees what each has consumed"),
             ("", "roll back the earlier run first"),
         ),
-        kind=FailureKind.DESTINATION_CHANGED,
+        error=DestinationChanged,
         why="what the one has consumed, the other may not have",
     )
 
@@ -279,7 +278,7 @@ def _rewound(
         case OnRewind.KEEP:
             return LeftAlone(line)
         case OnRewind.FAIL:
-            raise entry_refusal(entry.key, what, ground.cluster, remedy, FailureKind.DESTINATION_CHANGED, why)
+            raise entry_refusal(entry.key, what, ground.cluster, remedy, DestinationChanged, why)
         case _:
             t.assert_never(ground.options.on_rewind)
 

@@ -10,8 +10,7 @@ import typing as t
 from ..._control import clusters
 from ..._control.topics import partition_counts
 from ..._model.connection import Connection
-from ..._model.errors import MigrationError, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import MigrationError, OptionRefused, Refused, WouldMoveBack
 from ..._model.faults import all_of
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note
@@ -177,14 +176,13 @@ def _check_all_topics_go(
         }
     )
     if stays:
-        raise Refused(
+        raise OptionRefused(
             f"the removed groups would be made again beside new groups that stay: {first_of(stays)}",
             cluster=str(cluster),
             why="a removed group comes back with all of its topics, not all of them are selected, and both would consume the "
             "same records",
             remedy=f"select all topics of these groups by {option_name('topics')}, {option_name('topic_patterns')} and "
             f"{option_name('exclude_topic_patterns')}; or leave these groups out, and they go on by their new names",
-            kind=FailureKind.INVALID_OPTION,
         )
 
 
@@ -213,12 +211,11 @@ def _beside_new_groups(
     allowing = [f"{option_name('on_rewind')} to rewind"] if keep(policies.on_rewind, OnAdvance.ADVANCE) else []
     allowing += [f"{option_name('on_advance')} to advance"] if keep(OnRewind.REWIND, policies.on_advance) else []
     accept = f", and set {' and '.join(allowing)} to accept that" if allowing else ""
-    return Refused(
+    return WouldMoveBack(
         f"the removed groups would be made again beside new groups that stay: {first_of(stays)}",
         cluster=str(cluster),
         why="; ".join(filter(None, why)),
         remedy=f"stop the consumers of the new groups{accept}; or leave these groups out, and they go on by their new names",
-        kind=FailureKind.WOULD_MOVE_BACK,
     )
 
 

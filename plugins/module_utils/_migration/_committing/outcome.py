@@ -127,5 +127,4 @@ def save_last(receipt: Receipt, written: Written, save: Save) -> None:
             f"{counted(count, 'offset')} {are(count)} written{at_destination()}, and {exc.what}",
             why=exc.why,
             remedy=f"{exc.remedy}; {then}",
-            kind=exc.kind,
         ) from exc

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import DestinationChanged, EntryMissing, OptionRefused, OtherCluster
 from ..._model.group_state import GroupReading, commit_text, same_commit
 from ..._model.grouping import values_by_key
 from ..._model.option_names import option_name
@@ -35,22 +34,20 @@ def check_names(plan: Plan, cluster: str) -> None:
     """Raise Refused where a group is to be removed that a connector needs or that is a new one as well, or for two clusters."""
     difference = plan.source_identity.difference(plan.destination_identity)
     if difference is not None:
-        raise Refused(
+        raise OtherCluster(
             f"the plan is from one cluster to another: the destination {difference}",
             cluster=cluster,
             why="only groups that got another name inside one cluster are removed",
             remedy="leave the groups at the source: they are the way back",
-            kind=FailureKind.OTHER_CLUSTER,
         )
     connector = next((group for group in source_groups(plan) if group.startswith(_CONNECTOR)), None)
     if connector is not None:
-        raise Refused(
+        raise OptionRefused(
             f"the group belongs to the sink connector {connector.removeprefix(_CONNECTOR)} of Kafka Connect",
             cluster=cluster,
             group=connector,
             why="without it, the connector would start anew",
             remedy="do not remove the old groups; once the connector is gone, delete its group by hand",
-            kind=FailureKind.INVALID_OPTION,
         )
     check_none_is_both(
         source_groups(plan),
@@ -97,7 +94,7 @@ def check_covered(plan: Plan, current: Commits, cluster: str) -> None:
             what = "and a new group does not get it"
             remedy = f"remove the cause and plan again, or keep such groups by {option_name('on_blocked')}: skip_group"
         lost = f"the group has committed offset {committed.offset}, {what}: without the group it would be lost"
-        raise conflicts.entry_refusal(key, lost, cluster, remedy, FailureKind.ENTRY_MISSING)
+        raise conflicts.entry_refusal(key, lost, cluster, remedy, EntryMissing)
 
 
 def left_groups(
@@ -141,7 +138,7 @@ def check_given(
             cluster,
             why=f"{entry.source[0].group} is removed only after this offset was committed",
             remedy=remedy,
-            kind=FailureKind.DESTINATION_CHANGED,
+            error=DestinationChanged,
         )
 
 
@@ -169,11 +166,10 @@ def check_order(names: t.Container[str], removed: t.Container[str], receipt: Rec
     for entry in receipt.entries if receipt is not None else ():
         old = next((origin.group for origin in entry.origins if origin.group in names), None)
         if old is not None and entry.written is not None and entry.group in removed:
-            raise Refused(
+            raise OptionRefused(
                 f"the group became {entry.group}, which was renamed as well",
                 cluster=cluster,
                 group=old,
                 why="made again beside the last new name, both would consume the same records",
                 remedy=f"roll back {entry.group} first",
-                kind=FailureKind.INVALID_OPTION,
             )

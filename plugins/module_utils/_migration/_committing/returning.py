@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ..._model.errors import InvalidInput, NotFound
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import InvalidFile, InvalidInput, NotFound
 from ..._model.mapping import Mapping, Prefixes
 from ..._model.option_names import option_name
 from ..._model.receipt import Receipt, ReceiptEntry
@@ -42,8 +41,8 @@ def return_names(receipt: Receipt, selection: Selection, mapping: Mapping, clust
     :param mapping: that of the migration, which knows the repartitioned topics.
     :param cluster: where the receipt was written, for messages.
 
-    Raises NotFound for a group that was not migrated, or whose migration is rolled back, and InvalidInput for topics of which
-    several became one.
+    Raises NotFound for a group that was not migrated, or whose migration is rolled back, InvalidInput for topics of which
+    several became one, and InvalidFile where the receipt does not say what was what at the source.
     """
     selection.check()
     entries = _written(rollback.choose(receipt, selection, cluster).entries, receipt, cluster)
@@ -90,14 +89,13 @@ def _written(entries: t.Sequence[ReceiptEntry], receipt: Receipt, cluster: str) 
         )
     nameless = next((entry for entry in entries if not entry.source), None)
     if nameless is not None:
-        raise InvalidInput(
+        raise InvalidFile(
             "the receipt does not say which group and topic of the source this was",
             cluster=cluster,
             group=nameless.group,
             **nameless.partition._asdict(),
             why="an early version of the collection wrote it",
             remedy=f"leave the group out of {option_name('groups')}, and migrate it with the clusters exchanged",
-            kind=FailureKind.FILE_UNUSABLE,
         )
     return list(entries)
 

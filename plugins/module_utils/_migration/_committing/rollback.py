@@ -9,8 +9,7 @@ import dataclasses
 import typing as t
 
 from ..._model.choosing import Holder
-from ..._model.errors import InvalidInput
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import DestinationChanged, InvalidInput
 from ..._model.faults import all_of
 from ..._model.group_state import GroupReading, commit_text, same_commit
 from ..._model.grouping import values_by_key
@@ -306,6 +305,6 @@ def _kept(
             why="its commit has expired, somebody else has set the group, or the receipt was changed",
             remedy=f"set {option_name('on_rewind')} to rewind to restore what was committed before all the same, "
             "or to keep to leave such groups alone",
-            kind=FailureKind.DESTINATION_CHANGED,
+            error=DestinationChanged,
         )
     return conflicts.kept_by_policy(entry.key, commit, entry.before, on_rewind, on_advance, cluster, "groups", repeats)

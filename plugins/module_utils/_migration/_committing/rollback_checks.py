@@ -8,8 +8,7 @@ import typing as t
 
 from ..._control.positions import Bounds
 from ..._control.topics import TopicDescription
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import FileMissing, HiddenTopic, MigrationError, Refused, StillUsed, TopicRecreated
 from ..._model.faults import raise_any
 from ..._model.grouping import values_by_key
 from ..._model.notes import Note, NoteKind
@@ -34,7 +33,7 @@ def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], clu
             cluster,
             why="what was committed before is an offset of the old topic",
             remedy=f"leave the topic out by {option_name('exclude_topic_patterns')}",
-            kind=FailureKind.TOPIC_RECREATED,
+            error=TopicRecreated,
         )
         for key in sorted(wanted)
         if key[1].topic in recreated
@@ -44,7 +43,7 @@ def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], clu
 def check_old_groups(
     entries: t.Iterable[ReceiptEntry], having: t.Container[str], gone: t.Container[str], cluster: str
 ) -> None:
-    """Raise Refused where an offset would be taken from a new group, and its old group has none: nobody would have it then.
+    """Raise an error where an offset would be taken from a new group, and its old group has none: nobody would have it then.
 
     having: the old groups that have committed offsets, or get them back. gone: removed groups that were not made again.
     """
@@ -57,28 +56,27 @@ def check_old_groups(
     raise_any(_without_old(group, sorted({*names}), gone, cluster) for group, names in sorted(lacking.items()))
 
 
-def _without_old(group: str, names: list[str], gone: t.Container[str], cluster: str) -> Refused:
+def _without_old(group: str, names: list[str], gone: t.Container[str], cluster: str) -> MigrationError:
     old = first_names(names)
     leave = f"leave it out of the rollback, and let the consumers go on as {visible_name(group)}"
-    kind = FailureKind.FILE_MISSING
+    error: type[MigrationError] = FileMissing
     lack = "which has none now"
     why = "they have expired, or it was removed, and removed.json does not have it"
     remedy = f"if a rename has removed it, restore removed.json from history/ or from a backup. Otherwise {leave}"
     if all(name in gone for name in names):
-        kind = FailureKind.GROUP_IN_USE
+        error = StillUsed
         lack = "which is not made again"
         why = f"{old} is in use, or a policy keeps what it has committed since it was removed"
         remedy = (
             f"stop the consumers of {old}, and set {option_name('on_rewind')} to rewind and {option_name('on_advance')} to "
             f"advance to replace what it has committed. Or {leave}"
         )
-    return Refused(
+    return error(
         f"the group got its offsets from {old}, {lack}: after a rollback, neither would have them",
         cluster=cluster,
         group=group,
         why=why,
         remedy=remedy,
-        kind=kind,
     )
 
 
@@ -129,7 +127,7 @@ def _without_old_partition(
             cluster,
             why="if it was deleted, no group would have the offset after a rollback",
             remedy=f"grant the user ACL TOPIC DESCRIBE on {topic}; or {remedy}",
-            kind=FailureKind.ACL_MISSING,
+            error=HiddenTopic,
         )
     return conflicts.entry_refusal(
         entry.key,
@@ -137,7 +135,7 @@ def _without_old_partition(
         cluster,
         why=f"topic {topic} was deleted since, and {entry.partition.topic} was not",
         remedy=remedy,
-        kind=FailureKind.TOPIC_RECREATED,
+        error=TopicRecreated,
     )
 
 
@@ -164,7 +162,7 @@ def check_bounds(
                 why=f"the topic was recreated or has lost records since, or {file} was changed",
                 remedy=f"restore {file} from history/ or from a backup, "
                 f"or leave the topic out by {option_name('exclude_topic_patterns')}",
-                kind=FailureKind.TOPIC_RECREATED,
+                error=TopicRecreated,
             )
             faults.append(fault)
         if target.offset < log.log_start:

@@ -15,8 +15,7 @@ import typing as t
 
 from ..._control import groups
 from ..._model.connection import Connection
-from ..._model.errors import BrokerError, GroupBusy, MigrationError
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import GroupBusy, MigrationError, SourceInUse
 from ..._model.group_state import GroupReading
 from ..._model.grouping import nested, values_by_key
 from ..._model.idle import Move, members_problem, moves, moves_text
@@ -143,13 +142,12 @@ class SourceWatch:
         try:
             uses = self._uses(written, self._look({*written, *self._settled}))
         except MigrationError as exc:
-            raise BrokerError(
+            raise SourceInUse(
                 "the plan's offsets are committed, but the source's groups could not be read once more",
                 cluster=exc.cluster,
                 why=": ".join(text for text in (exc.what, exc.why) if text),
                 remedy=f"see to it that their consumers are stopped{self._at_source} before others "
                 f"start{self._at_destination}",
-                kind=FailureKind.SOURCE_IN_USE,
             ) from exc
         if not uses or self._policy == OnActiveGroup.WARN:
             return _notes(f"In use{self._at_source} while its offsets were committed", uses)
@@ -220,13 +218,8 @@ class SourceWatch:
     def _busy(self, uses: dict[str, Use], what: str, remedy: str) -> GroupBusy:
         first, *others = uses.values()
         more = f", and so {what.split(maxsplit=1)[0]} {first_names([use.group for use in others])}" if others else ""
-        return GroupBusy(
-            f"the group {what}{more}",
-            cluster=str(self._source),
-            group=first.group,
-            why=str(first),
-            remedy=remedy,
-            kind=FailureKind.SOURCE_IN_USE,
+        return SourceInUse(
+            f"the group {what}{more}", cluster=str(self._source), group=first.group, why=str(first), remedy=remedy
         )
 
 

@@ -13,8 +13,7 @@ import typing as t
 
 from ..._control import positions
 from ..._model.connection import Connection
-from ..._model.errors import MigrationError, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import MigrationError, StillBeingWritten
 from ..._model.idle import NOT_LOOKED, EarlierLook
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
@@ -66,14 +65,13 @@ class WriteWatch:
         self._ends = {at: end for at, end in self._ends.items() if at in partitions}
         self.seen |= {written.topic: written for written in grown}
         if grown and self._policy == OnStillWritten.FAIL:
-            raise Refused(
+            raise StillBeingWritten(
                 f"producers still write at the source: {'; '.join(map(str, grown))}",
                 cluster=str(self._source),
                 topic=grown[0].topic,
                 why="these records reach the groups only as long as a replication tool copies them",
                 remedy="nothing was written. Move the producers to the destination, or stop them; or set "
                 f"{option_name('on_still_written')} to note if a replication tool goes on copying",
-                kind=FailureKind.STILL_WRITTEN,
             )
         return _notes("Producers still write at the source", grown)
 

@@ -13,8 +13,7 @@ import typing as t
 from ..._control import commits, groups, permissions
 from ..._control.abilities import Ability
 from ..._model.connection import Connection
-from ..._model.errors import BrokerError, GroupBusy, NotAuthorized, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import BrokerError, CommitDiffers, GroupBusy, NotAuthorized, Refused, UnfitGroup
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
 from ..._model.grouping import nested, values_by_key
 from ..._model.idle import idle_problem, idle_remedy
@@ -136,7 +135,7 @@ def _refuse_in_use(
 ) -> None:
     if problems and on_active_group == OnActiveGroup.FAIL:
         name, problem = next(iter(sorted(problems.items())))
-        raise GroupBusy(
+        raise (GroupBusy if readings[name].keeps_offsets else UnfitGroup)(
             problem
             + (
                 f" ({len(problems):,} groups cannot be set: {names_text(sorted(problems))})"
@@ -149,7 +148,6 @@ def _refuse_in_use(
                 ("", idle_remedy(readings[name])),
                 ("on_active_group", f"leave the group out by {option_name('on_active_group')}: skip_group"),
             ),
-            kind=None if readings[name].keeps_offsets else FailureKind.INVALID_OPTION,
         )
 
 
@@ -215,12 +213,11 @@ class Written:
             )
         if self.wrong:
             first = self.wrong[min(self.wrong)]
-            raise BrokerError(
+            raise CommitDiffers(
                 f"the read-back after {what} found {counted(len(self.wrong), 'different offset')}; the first is {first}",
                 cluster=str(destination),
                 why="somebody else commits to this group at the same time",
                 remedy=f"stop them and {remedy}",
-                kind=FailureKind.COMMIT_DIFFERS,
             )
 
 

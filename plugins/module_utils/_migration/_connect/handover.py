@@ -13,8 +13,7 @@ from ..._model.choosing import Holder
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connect_receipt import ConnectEntry, ConnectReceipt
 from ..._model.connection import Connection
-from ..._model.errors import InvalidInput, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import NothingSelected, OtherCluster, PositionsMoved, PositionsUnclear
 from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
@@ -69,10 +68,9 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
         return blank
     check_cluster("receipt", ClusterIdentity(known.cluster_id), destination, keeps_rollback())
     if dataclasses.replace(known, cluster_id=blank.cluster_id, entries=()) != blank:
-        raise Refused(
+        raise OtherCluster(
             f"the receipt is of {known.connector} in {known.store}, and this is {blank.connector} in {blank.store}",
             remedy=keeps_rollback(),
-            kind=FailureKind.OTHER_CLUSTER,
         )
     return known
 
@@ -129,13 +127,12 @@ def _check_misplaced(store: Store, misplaced: Misplaced, on_misplaced: OnMisplac
     """Raise where keys mislead the connector, and must not be removed, or cannot be."""
     if misplaced and on_misplaced is OnMisplaced.FAIL:
         partition, key = misplaced[0]
-        raise Refused(
+        raise PositionsUnclear(
             f"Connect cannot use {counted(len(misplaced), 'key')} of the connector (in a partition where "
             f"it does not look, or without an offset); the first is {key!r}",
             **partition._asdict(),
             why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
             remedy=f"set {option_name('on_misplaced')} to remove",
-            kind=FailureKind.POSITIONS_UNCLEAR,
         )
     if misplaced:
         store.check_removal(misplaced)
@@ -157,11 +154,10 @@ def take_back(
     before = {partition: stored.offsets.get(partition) for partition in concerned}
     for partition, entry in concerned.items():
         if entry.written is not None and before[partition] not in (entry.written, entry.after, entry.before):
-            raise Refused(
+            raise PositionsMoved(
                 f"{partition} has {before[partition]}, and {entry.written} was written: it was copied since, or set back",
                 why="what was copied since then would be recopied",
                 remedy="keep it: MirrorMaker 2 goes on from there",
-                kind=FailureKind.POSITIONS_MOVED,
             )
     after = {  # what was taken back already belongs to the connector
         partition: before[partition] if entry.written is None else entry.before
@@ -231,12 +227,11 @@ def _copied_on(task: Handover, partitions: list[TopicPartition], notes: list[Not
     notes += [Note(NoteKind.EXCLUDED, text) for text in texts]
     left = sorted({*partitions} - {*never} - {*gone})
     if not left:
-        raise InvalidInput(
+        raise NothingSelected(
             "nothing is left to hand over",
             cluster=str(task.source),
             why=" ".join(texts).removesuffix("."),
             remedy="correct the clusters and the selection",
-            kind=FailureKind.NOTHING_SELECTED,
         )
     if doubtful := [each for each in left if task.policy.may_not_copy(each.topic)]:
         text = (
@@ -298,12 +293,11 @@ def _after(
             f"set {option_name('on_rewind')} to keep to let it copy that again, or to rewind to store Replicator's position "
             "again"
         )
-    raise Refused(
+    raise PositionsMoved(
         f"{partition}: {stored.get(partition, 'nothing')} {what}, and Replicator has copied up to {offsets[partition]}"
         + (f" ({len(doubtful):,} partitions differ)" if doubtful[1:] else ""),
         why=why,
         remedy=remedy,
-        kind=FailureKind.POSITIONS_MOVED,
     )
 
 
@@ -363,9 +357,8 @@ def _check(task: Handover, offsets: Offsets, notes: list[Note]) -> dict[TopicPar
         )
         notes.append(Note(NoteKind.RECORDS_EXPIRED, text))
     if lines:
-        raise Refused(
+        raise PositionsUnclear(
             f"{counted(len(lines), 'position')} cannot be continued: {first_of(sorted(lines), 10, between='; ')}",
             remedy=f"correct what the message lists, or leave topics out with {option_name('exclude_topic_patterns')}",
-            kind=FailureKind.POSITIONS_UNCLEAR,
         )
     return {partition: copy_ends[copy] for partition, copy in copies.items()}

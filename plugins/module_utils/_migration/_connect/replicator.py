@@ -12,8 +12,7 @@ from ..._control import groups
 from ..._model import connect_offsets
 from ..._model.connect_offsets import ConnectorKey
 from ..._model.connection import Connection
-from ..._model.errors import DamagedRecord, NotFound, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import DamagedRecord, NotFound, PositionsUnclear, Refused, UnreadableRecord
 from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
@@ -64,7 +63,7 @@ class LastCopied(t.NamedTuple):
         differs = [at for at in partitions if at in self.of_group and self.of_group[at] != self.stored.get(at)]
         if differs:
             partition = differs[0]
-            raise Refused(
+            raise PositionsUnclear(
                 f"{partition}: the last record that was copied is {self.stored.get(partition, 'none')} by {replicator.topic}, "
                 f"and {self.of_group[partition]} by group {replicator.group}"
                 + (f" ({len(differs):,} partitions differ)" if len(differs) > 1 else ""),
@@ -72,7 +71,6 @@ class LastCopied(t.NamedTuple):
                 why="Replicator was not stopped cleanly, or the group is another's",
                 remedy="start and stop it once more; or say which one is right (position: stored or group); "
                 f"or leave topics out with {option_name('exclude_topic_patterns')}",
-                kind=FailureKind.POSITIONS_UNCLEAR,
             )
         alone = [each for each in partitions if each not in self.of_group]
         text = (
@@ -160,13 +158,12 @@ def _read(connection: Connection, topic: str, connector: str, committed: bool) -
     for partition, candidates in sorted(stored_at.items()):
         if len({offset for _record, offset in candidates}) > 1:
             told = ", ".join(f"{offset} in {record.partition} at {record.offset}" for record, offset in candidates)
-            raise Refused(
+            raise PositionsUnclear(
                 f"{connector} has stored several positions for {partition}: {told}",
                 cluster=str(connection),
                 topic=topic,
                 why="which of them is the newest cannot be known",
                 remedy="write a tombstone for the wrong key, or take the position of its group (position: group)",
-                kind=FailureKind.POSITIONS_UNCLEAR,
             )
     return {partition: candidates[0][1] for partition, candidates in stored_at.items()}, unknown, others
 
@@ -182,11 +179,10 @@ def _key(connection: Connection, record: StoredRecord, connector: str) -> Connec
 
 
 def _refused(connection: Connection, record: StoredRecord, exc: DamagedRecord) -> Refused:
-    return Refused(
+    return UnreadableRecord(
         f"the record at offset {record.offset} tells no position: {exc.what}",
         cluster=str(connection),
         why=exc.why or f"its key is {shortened(repr(record.key or b''), 200)}",
         remedy="correct or remove it with a tombstone, or take the position of the group (position: group)",
         **record.partition._asdict(),
-        kind=FailureKind.RECORD_UNREADABLE,
     )

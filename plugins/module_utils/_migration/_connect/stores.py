@@ -8,8 +8,7 @@ import typing as t
 
 from ..._control import groups
 from ..._model.connection import Connection
-from ..._model.errors import BrokerError, GroupBusy, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import BrokerError, CommitDiffers, GroupBusy, PositionsUnclear
 from ..._model.idle import members_problem
 from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
@@ -87,12 +86,11 @@ def check_read_back(store: Store, changes: Changes) -> dict[TopicPartition, int]
     stored = store.read()
     for partition, offset in sorted(changes.items()):
         if stored.offsets.get(partition) != offset:
-            raise BrokerError(
+            raise CommitDiffers(
                 f"{partition} reads back as {stored.offsets.get(partition)}, and {offset} was written",
                 cluster=str(store),
                 why="somebody else writes to it at the same time",
                 remedy="stop them, and run the same again",
-                kind=FailureKind.COMMIT_DIFFERS,
             )
     if stored.misplaced:
         holding, key = stored.misplaced[0]
@@ -107,10 +105,9 @@ def check_agreed(agrees: bool, connection: Connection, topic: str, remedy: str) 
     transaction is not read as committed.
     """
     if not agrees:
-        raise Refused(
+        raise PositionsUnclear(
             "aborted or open transactions have left other positions than committed ones",
             cluster=str(connection),
             topic=topic,
             remedy=remedy,
-            kind=FailureKind.POSITIONS_UNCLEAR,
         )

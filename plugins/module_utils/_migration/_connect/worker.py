@@ -11,8 +11,7 @@ from ..._control import connect_rest, topics
 from ..._control.connect_rest import ConnectRest
 from ..._model import connect_offsets
 from ..._model.connection import Connection
-from ..._model.errors import DamagedRecord, InvalidInput, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import ConnectorUnfit, DamagedRecord, OtherCluster
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.records import TopicPartition
@@ -84,13 +83,12 @@ class RestStore:
             return ()
         what = f"the worker belongs to the cluster {cluster_id}, and the destination is {destination_id}"
         if _ELSEWHERE not in config:
-            raise Refused(
+            raise OtherCluster(
                 what,
                 cluster=str(self.rest),
                 why=f"connector {self.connector} copies to its worker's cluster, because it does not set {_ELSEWHERE}",
                 remedy=f"correct {option_name('rest')}, or the destination; if the worker itself lets producers write to the "
                 f"destination, set {_ELSEWHERE} of the connector, too",
-                kind=FailureKind.OTHER_CLUSTER,
             )
         text = f"{self.rest}: {what}. See that {_ELSEWHERE} of connector {self.connector} is the destination's."
         return (Note(NoteKind.NOT_COMPARED, text),)
@@ -105,11 +103,10 @@ class RestStore:
             **config,
         }
         if settings["connector.class"] not in _CLASSES:
-            raise InvalidInput(
+            raise ConnectorUnfit(
                 f"connector {self.connector} is a {settings['connector.class']}",
                 cluster=str(self.rest),
                 remedy="name the MirrorSourceConnector that goes on",
-                kind=FailureKind.CONNECTOR_UNFIT,
             )
         wanted = {"source.cluster.alias": self.source_alias}
         if settings["replication.policy.class"] in _POLICIES.values():  # of others nothing is known
@@ -119,10 +116,9 @@ class RestStore:
         for name, value in wanted.items():
             # nor of what a provider of configurations fills in
             if settings[name] != value and "${" not in settings[name]:
-                raise InvalidInput(
+                raise ConnectorUnfit(
                     f"connector {self.connector} has {name} {settings[name]}, "
                     f"and {option_name('replication_policy')} says {value}",
                     cluster=str(self.rest),
                     remedy=f"correct {option_name('replication_policy')}, or the connector",
-                    kind=FailureKind.CONNECTOR_UNFIT,
                 )

@@ -10,8 +10,7 @@ from ..._control import clusters, positions
 from ..._control.positions import Bounds
 from ..._model.choosing import Holder
 from ..._model.connection import Connection
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import TopicUnsuitable
 from ..._model.group_state import CommittedOffset
 from ..._model.grouping import values_by_key
 from ..._model.mapping import Mapping
@@ -73,13 +72,12 @@ def plan_from_checkpoints(
     wanted = drafts.with_uncommitted(wanted, of_source)
     lacking = [f"{draft.group} {draft.partition}" for draft in wanted if draft.committed is None]
     if unread and lacking and on_uncommitted is OnUncommitted.END:
-        raise Refused(
+        raise TopicUnsuitable(
             f"checkpoints may be missing, and these groups would skip all records of the partition: {first_of(lacking)}",
             cluster=str(destination),
             topic=policy.checkpoints.name,
             why=_texts(unread),
             remedy=f"set {option_name('on_uncommitted')} to start, which skips none, or to ignore",
-            kind=FailureKind.TOPIC_UNSUITABLE,
         )
     existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
     bounds = positions.partition_bounds(destination, existing)

@@ -15,8 +15,7 @@ from ..._control import clusters
 from ..._model.background import at_once
 from ..._model.cluster_identity import ClusterIdentity, LogRange
 from ..._model.connection import Connection
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import OtherCluster
 from ..._model.mapping import Mapping
 from ..._model.notes import NoteKind
 from ..._model.plan import Plan, PlanEntry
@@ -259,10 +258,9 @@ def _predicted(
         (how for was, now in pairs if (how := ClusterIdentity(was).difference(ClusterIdentity(now))) is not None), None
     )
     if difference is not None:
-        raise Refused(
+        raise OtherCluster(
             f"the promotion was planned for another cluster: this one {difference}",
             remedy="plan the promotion again for these clusters",
-            kind=FailureKind.OTHER_CLUSTER,
         )
     after = {
         change.topic: change.after

@@ -24,8 +24,7 @@ from ..._model.acls import (
     acls_text,
     check_principal,
 )
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import OptionRefused
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
@@ -230,12 +229,11 @@ def _of_topics(
     else:
         prefix = _prefix(acl, covered, mapping)
         if prefix is None:
-            raise Refused(
+            raise OptionRefused(
                 f"the source's {acl} covers topics with a prefix, and {option_name('topic_map')} does not give them one prefix",
                 why="an ACL with a prefix also covers topics that do not exist yet",
                 remedy=f"map the whole prefix by one rule of {option_name('topic_map')}; "
                 f"or set {option_name('acls')} to none, and grant the ACLs yourself",
-                kind=FailureKind.INVALID_OPTION,
             )
         if prefix:
             return [acl._replace(name=prefix), *_exceptions(acl, covered, mapping)]

@@ -18,8 +18,7 @@ from ..._control.positions import Bounds
 from ..._control.producers import Writer
 from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, acls_text, check_principal
 from ..._model.connection import Connection
-from ..._model.errors import InvalidInput, NotFound, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import InvalidInput, NotFound, NothingSelected, StillBeingWritten
 from ..._model.faults import all_done
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
@@ -54,10 +53,8 @@ class FenceOptions:
             for name in names:
                 check_principal(name, f"{option_name(option)}: {quoted(name)}")
         if not self.principals and not self.read_principals:
-            raise InvalidInput(
-                f"{option_name('principals')} is empty",
-                remedy=f"name who must not write; {_EVERYBODY} means everybody",
-                kind=FailureKind.NOTHING_SELECTED,
+            raise NothingSelected(
+                f"{option_name('principals')} is empty", remedy=f"name who must not write; {_EVERYBODY} means everybody"
             )
         if _EVERYBODY in self.read_principals:
             raise InvalidInput(
@@ -210,13 +207,12 @@ def told(cluster: Connection, passing: Passing, policy: OnStillWritten) -> list[
 
 def _note(cluster: Connection, policy: OnStillWritten, topic: str, what: str, why: str, remedy: str) -> Note:
     if policy == OnStillWritten.FAIL:
-        raise Refused(
+        raise StillBeingWritten(
             what,
             cluster=str(cluster),
             topic=topic,
             why=why,
             remedy=f"{remedy}; or set {option_name('on_still_written')} to note to go on anyway",
-            kind=FailureKind.STILL_WRITTEN,
         )
     return Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}.")
 

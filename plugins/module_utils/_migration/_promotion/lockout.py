@@ -12,8 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._model.acls import DENY, EVERY, LITERAL, PREFIXED, TOPIC, Acl, acls_text
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import AclLockout
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnLockout
@@ -102,11 +101,10 @@ def _first_acls(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: boo
 
 def _notes(lockouts: t.Mapping[str, str], on_lockout: OnLockout, cluster: str) -> list[Note]:
     if lockouts and on_lockout is OnLockout.FAIL:
-        raise Refused(
+        raise AclLockout(
             f"ACLs would lock clients out: {'; and '.join(lockouts)}",
             cluster=cluster,
             remedy=". ".join(remedy[0].upper() + remedy[1:] for remedy in reversed([*lockouts.values()])),
-            kind=FailureKind.ACL_LOCKOUT,
         )
     return [Note(NoteKind.ACL_LOCKOUT, f"{reason[0].upper()}{reason[1:]}.") for reason in lockouts]
 

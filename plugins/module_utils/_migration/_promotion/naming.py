@@ -8,8 +8,7 @@ import dataclasses
 import re
 import typing as t
 
-from ..._model.errors import InvalidInput, MigrationError, NotFound
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import InvalidInput, MigrationError, NotFound, NothingSelected, OneCluster
 from ..._model.faults import all_of, raise_any
 from ..._model.grouping import values_by_key
 from ..._model.mapping import Mapping
@@ -34,8 +33,8 @@ class Pairs(t.NamedTuple):
 def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.Collection[str], source: str) -> Pairs:
     """Select from the topics of the source, and map their names.
 
-    existing: every topic that the user may describe there. source: what the cluster calls itself in messages. Raises NotFound
-    or InvalidInput.
+    existing: every topic that the user may describe there. source: what the cluster calls itself in messages. Raises NotFound,
+    InvalidInput or OneCluster.
     """
     topics = set(existing) - _INTERNAL
     if isinstance(selection, CommittedTopics):
@@ -47,12 +46,11 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
         names, left_out = _select(selection, topics)
         notes = (*excluded(topics=left_out), *selection.unused("topics", existing, seen_on(source)))
         if not names:
-            raise NotFound(
+            raise NothingSelected(
                 "no topic is selected",
                 why=" ".join(note.text for note in notes).rstrip(".") or None,
                 cluster=source,
                 remedy=f"correct {option_name('topic_patterns')} or {option_name('exclude_topic_patterns')}",
-                kind=FailureKind.NOTHING_SELECTED,
             )
     own = [topic for topic in names if mapping.is_own(topic)]
     if own:  # they are there, and follow nobody
@@ -89,7 +87,7 @@ def _unfit(topic: str, existing: t.Collection[str], source: str) -> MigrationErr
 def check_topic_names(
     names: t.Mapping[str, str], existing: t.Collection[str], one_cluster: bool, destination: str
 ) -> None:
-    """Raise InvalidInput where the names of the destination cannot be what is meant.
+    """Raise InvalidInput or OneCluster where the names of the destination cannot be what is meant.
 
     names: of Pairs. existing: every topic of the destination. one_cluster: whether source and destination are the same.
     """
@@ -97,13 +95,12 @@ def check_topic_names(
     def check(pair: tuple[str, str]) -> None:
         source, name = pair
         if one_cluster and source == name:
-            raise InvalidInput(
+            raise OneCluster(
                 "source and destination are one cluster, and the topic would keep its name",
                 cluster=destination,
                 topic=source,
                 remedy="correct bootstrap_servers of one of the clusters, "
                 f"or give the topic another name in {option_name('topic_map')}",
-                kind=FailureKind.ONE_CLUSTER,
             )
         if name in _INTERNAL:
             raise InvalidInput(

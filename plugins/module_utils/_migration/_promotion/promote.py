@@ -14,8 +14,7 @@ from ..._control.topic_changes import Creation, add_partitions
 from ..._model.acls import Acl, acls_text
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connection import Connection
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import DestinationChanged, Refused
 from ..._model.faults import all_done
 from ..._model.mapping import Mapping
 from ..._model.new_topics import is_as_made, is_same_value
@@ -326,12 +325,8 @@ def _topic_changed(destination: Connection, topic: str, how: str) -> Refused:
 
 
 def _changed(destination: Connection, what: str, **more: t.Any) -> Refused:
-    return Refused(
-        what,
-        cluster=str(destination),
-        remedy="plan the promotion again, and review what has changed",
-        kind=FailureKind.DESTINATION_CHANGED,
-        **more,
+    return DestinationChanged(
+        what, cluster=str(destination), remedy="plan the promotion again, and review what has changed", **more
     )
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import math
 import typing as t
 
-from ..._model.errors import InvalidInput, Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import InvalidInput, OptionRefused, TopicUnsuitable
 from ..._model.faults import raise_any
 from ..._model.new_topics import IN_SYNC, following_settings, is_same_value, takes_no_records
 from ..._model.option_names import option_name, ways
@@ -56,7 +55,7 @@ def check_known_settings(wanted: t.Mapping[str, Wanted], options: PromotionOptio
     """
     unknown = [f"{', '.join(each.unknown)} of {topic}" for topic, each in wanted.items() if each.unknown]
     if unknown and options.on_unknown_setting is OnUnknownSetting.FAIL:
-        raise Refused(
+        raise TopicUnsuitable(
             f"the brokers do not know the setting {first_of(unknown)}",
             cluster=destination,
             why="it is misspelt, or they run another version of Kafka than the source's",
@@ -66,7 +65,6 @@ def check_known_settings(wanted: t.Mapping[str, Wanted], options: PromotionOptio
                 ("on_unknown_setting", f"set {option_name('on_unknown_setting')} to leave"),
                 ("", "create the topic yourself"),
             ),
-            kind=FailureKind.TOPIC_UNSUITABLE,
         )
 
 
@@ -149,7 +147,7 @@ def check_replicas(topic: str, in_sync: str | None, replicas: int, brokers: int 
     factor = ("replication_factor", f"set {option_name('replication_factor')} to at least that")
     where_new = [*([factor] if has_too_few else []), ("", "create the topic yourself")]
     missing = f", {up} of them on brokers that are up" if up < replicas else ""
-    raise Refused(
+    raise (OptionRefused if has_too_few else TopicUnsuitable)(
         f"{IN_SYNC} would be {in_sync}, and the topic has {counted(replicas, 'replica')}{missing}",
         cluster=destination,
         topic=topic,
@@ -160,7 +158,6 @@ def check_replicas(topic: str, in_sync: str | None, replicas: int, brokers: int 
             *(where_new if brokers is not None else []),
             ("", "leave the topic out"),
         ),
-        kind=FailureKind.INVALID_OPTION if has_too_few else FailureKind.TOPIC_UNSUITABLE,
     )
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import TopicUnsuitable
 from ..._model.mapping import Mapping
 from ..._model.new_topics import IN_SYNC, topic_like
 from ..._model.notes import Note, NoteKind
@@ -157,12 +156,11 @@ def _grows(pair: _TopicPair, partitions: int, is_empty: bool, options: Promotion
             pass
         case _:
             t.assert_never(options.on_fewer_partitions)
-    raise Refused(
+    raise TopicUnsuitable(
         f"the topic has {counted(partitions, 'partition')}{why}, and {pair.source} has "
         f"{pair.state.partitions} at the source",
         cluster=destination,
         topic=pair.name,
         remedy=f"set {option_name('on_fewer_partitions')} to leave; or to grow, "
         "after which records with a key go to other partitions",
-        kind=FailureKind.TOPIC_UNSUITABLE,
     )

@@ -10,8 +10,7 @@ import typing as t
 from ..._migration._committing import rollback
 from ..._model import plan, receipt, report, snapshot
 from ..._model.cluster_identity import ClusterIdentity
-from ..._model.errors import InvalidFile, MigrationError
-from ..._model.failure_kinds import FailureKind
+from ..._model.errors import InvalidFile, MigrationError, OtherCluster, Refused
 from ..._model.option_names import option_name
 from ..._model.policies import OnMismatch
 from ..._model.report import Finding
@@ -61,8 +60,8 @@ class MigrationFiles:
 def read_files(texts: t.Mapping[str, str], folder: str, on_mismatch: OnMismatch) -> MigrationFiles:
     """The files of a directory, by the texts of those that are there.
 
-    Raises InvalidFile for a file that is damaged, of another version, or of another migration than those before it. With
-    LEAVE_OUT, such a file counts as missing, and left_out says why.
+    Raises InvalidFile for a file that is damaged or of another version, and Refused for one of another migration than those
+    before it. With LEAVE_OUT, such a file counts as missing, and left_out says why.
     """
     left_out: list[str] = []
 
@@ -73,7 +72,7 @@ def read_files(texts: t.Mapping[str, str], folder: str, on_mismatch: OnMismatch)
         try:
             value = from_json(texts[name], path)
             check(value, path)
-        except InvalidFile as exc:
+        except (InvalidFile, Refused) as exc:
             if on_mismatch is OnMismatch.FAIL:
                 raise
             left_out.append(str(exc))
@@ -117,16 +116,15 @@ def _check_receipt(written: receipt.Receipt, made: plan.Plan | None, path: str) 
         raise _other_cluster(path, f"its cluster is another one than the destination of plan.json, which {difference}")
 
 
-def _other_cluster(path: str, why: str) -> InvalidFile:
-    return _other(path, why, "name the directory of one migration", FailureKind.OTHER_CLUSTER)
+def _other_cluster(path: str, why: str) -> Refused:
+    return _other(path, why, "name the directory of one migration", OtherCluster)
 
 
-def _other(path: str, why: str, again: str, kind: FailureKind = FailureKind.PLAN_OUTDATED) -> InvalidFile:
-    return InvalidFile(
+def _other(path: str, why: str, again: str, error: type[Refused] = Refused) -> Refused:
+    return error(
         f"{path} does not belong to the files beside it",
         why=why,
         remedy=f"{again}, or set {option_name('on_mismatch')} to leave_out to make the report without this file",
-        kind=kind,
     )
 
 

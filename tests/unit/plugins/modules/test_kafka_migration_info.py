@@ -13,11 +13,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.setti
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    InvalidInput,
     NotAuthorized,
     Refused,
+    RequirementMissing,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_info
@@ -27,7 +26,7 @@ from tests.support.module_inputs import DESTINATION, SOURCE, saved, written
 NO_ACL = NotAuthorized(
     "missing ACL TOPIC READ on orders", cluster="source cluster a:1", topic="orders", remedy="grant it"
 )
-NO_JAVA = InvalidInput("no Java", kind=FailureKind.REQUIREMENT_MISSING)
+NO_JAVA = RequirementMissing("no Java")
 SHORTER = SettingDifference(SettingKind.RETENTION, "orders", "orders", "retention.ms", "-1", "1", "a note")
 IDS = {"source": "S", "destination": "D"}
 NAMES = {name: f"group_migration_{name}" for name in ("source", "destination", "directory")}

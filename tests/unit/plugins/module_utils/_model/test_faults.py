@@ -2,20 +2,17 @@
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidInput,
+    NotFound,
+    WouldMoveBack,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.faults import all_done, all_of, raise_any
 
 
 def refusal(partition, group="billing", remedy="set on_rewind"):
-    return Refused(
-        "it would be moved back",
-        cluster="cloud",
-        group=group,
-        topic="orders",
-        partition=partition,
-        remedy=remedy,
-        kind=FailureKind.WOULD_MOVE_BACK,
+    return WouldMoveBack(
+        "it would be moved back", cluster="cloud", group=group, topic="orders", partition=partition, remedy=remedy
     )
 
 

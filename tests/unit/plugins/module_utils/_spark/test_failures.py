@@ -5,10 +5,9 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     NotFound,
-    Refused,
+    ProgressLost,
     SparkFailed,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed, cause_of
 
@@ -20,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures 
             "the log ends at 3", cluster="source cluster a:1", topic="t", partition=0, why="{b} end", remedy="wait"
         ),
         NotFound('the topic has "2" partitions', cluster="\u00e9 a:1", topic="t", partition=5),
-        Refused("the progress is gone", kind=FailureKind.PROGRESS_LOST),
+        ProgressLost("the progress is gone"),
     ],
 )
 def test_an_error_of_a_worker_is_the_same_here(raised):

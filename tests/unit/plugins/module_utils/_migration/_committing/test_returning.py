@@ -3,7 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.returning import return_names
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
@@ -97,5 +97,5 @@ def test_what_cannot_be_returned_is_refused():
         names(written, line("billing clicks", "billing clicks", written=None))
     with pytest.raises(InvalidInput, match="the topic was made of a and b, and a return cannot take it apart"):
         names(line("billing all", "billing a", "billing b"))
-    with pytest.raises(InvalidInput, match="does not say which group and topic"):
+    with pytest.raises(InvalidFile, match="does not say which group and topic"):
         names(line("billing orders"))

@@ -11,9 +11,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
     ConnectionFailed,
     GroupBusy,
+    SourceInUse,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
@@ -208,7 +208,7 @@ def test_groups_in_use_can_be_committed_with_a_note(source):
 
 def test_a_source_that_cannot_be_read_any_more_is_told_with_what_was_done(source):
     source.gone = True
-    with pytest.raises(BrokerError) as failed:
+    with pytest.raises(SourceInUse) as failed:
         SourceWatch(ONPREM, PLAN, "fail").after(ALL.set)
     assert "the plan's offsets are committed, but the source's groups could not be read once more" in str(failed.value)
     assert "connection refused" in str(failed.value)

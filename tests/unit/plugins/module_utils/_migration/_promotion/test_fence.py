@@ -8,7 +8,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLockout, OnStillWritten
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -78,7 +77,7 @@ def test_a_transaction_that_stays_open_is_not_quiet(look):
     with pytest.raises(Refused) as refused:
         fence.told(OLD, passing, OnStillWritten.FAIL)
     said = str(refused.value)
-    assert (refused.value.kind, refused.value.topic) == (FailureKind.STILL_WRITTEN, "orders")
+    assert (refused.value.kind, refused.value.topic) == ("still_written", "orders")
     assert "orders partition 0 from offset 500 on by flink-1" in said
     assert "abort --topic orders --partition 0 --start-offset 500" in said and "Wait until" in said
     (note,) = fence.told(OLD, passing, OnStillWritten.NOTE)

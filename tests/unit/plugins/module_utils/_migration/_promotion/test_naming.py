@@ -6,7 +6,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
     check_topic_names,
     pairs,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidInput,
+    NotFound,
+    NothingSelected,
+    OneCluster,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import CommittedTopics
@@ -60,7 +65,7 @@ def test_an_internal_topic_is_never_selected():
         ({"topics": ("nothing",)}, NotFound, "source, topic nothing: the topic does not exist"),
         (
             {"topic_patterns": ("heart.*",)},
-            NotFound,
+            NothingSelected,
             "no topic is selected: Left out by exclude_topic_patterns: heartbeats",
         ),
     ],
@@ -114,7 +119,7 @@ def test_names_that_the_destination_has_already_are_no_collision():
 def test_a_topic_keeps_its_name_only_in_another_cluster():
     check_topic_names({"a": "a"}, ["a"], False, "destination")
     check_topic_names({"a": "b"}, ["a"], True, "destination")
-    with pytest.raises(InvalidInput, match="one cluster, and the topic would keep its name"):
+    with pytest.raises(OneCluster, match="one cluster, and the topic would keep its name"):
         check_topic_names({"a": "a"}, ["a"], True, "destination")
 
 
