@@ -22,11 +22,20 @@ OPTIONS = {
     "spark.driver.memory": "driver_memory",
     "spark.local.dir": "work_directory",
 }
-OWNED = frozenset({
-    "spark.api.mode", "spark.app.name", "spark.broadcast.UDFCompressionThreshold", "spark.submit.deployMode",
-    "spark.speculation", "spark.sql.ansi.enabled", "spark.sql.execution.arrow.pyspark.validateSchema.enabled",
-    "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled", "spark.sql.session.timeZone",
-})  # fmt: skip
+# What makes results the same everywhere, and keeps values out of tracebacks.
+ALWAYS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
+    "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
+EMBEDDED = {
+    # A second attempt at a task that copies would end the first one's transactions.
+    "spark.speculation": "false",
+    # pyspark would write a larger function for the workers to a file, and such functions hold passwords.
+    "spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1),
+}
+OWNED = {"spark.api.mode", "spark.app.name", "spark.submit.deployMode", *ALWAYS, *EMBEDDED}
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|spark://[^\s/@]+|yarn|k8s://[^\s@?#]+")
 _REMOTE = re.compile(r"sc://([^\s/;:@?#]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(/(;\S*)?)?")
 # The client's message would quote any other parameter, or what it takes for a path.

@@ -20,7 +20,7 @@ from pathlib import Path
 from .._model.errors import InvalidInput, SparkFailed
 from .._model.option_names import option_name
 from .._model.progress import Say, silent
-from .._model.spark import SparkOptions
+from .._model.spark import ALWAYS, EMBEDDED, SparkOptions
 from . import spark_library, workers
 from .failures import cause_of
 from .java import VECTOR, ClassData, Java, class_data, find_java
@@ -45,19 +45,6 @@ _PROBED_WITHIN = 5.0  # seconds
 _ANSWERS_WITHIN = 15.0
 _ENDS_WITHIN = 60.0
 _LONG = 60.0
-# What makes results the same everywhere, and keeps values out of tracebacks.
-_ALWAYS = {
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
-    "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": "false",
-    "spark.sql.session.timeZone": "UTC",
-}
-_EMBEDDED = {
-    # A second attempt at a task that copies would end the first one's transactions.
-    "spark.speculation": "false",
-    # pyspark would write a larger function for the workers to a file, and such functions hold passwords.
-    "spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1),
-}
 # Variables by which the user's other work with Spark would change this one.
 _USERS_OWN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_MODE", "SPARK_REMOTE")
 
@@ -228,7 +215,7 @@ def _properties(options: SparkOptions, folder: Path, known: ClassData) -> dict[s
         }
     properties |= options.conf
     given = properties.get("spark.driver.extraJavaOptions", "")
-    return properties | _ALWAYS | _EMBEDDED | {"spark.driver.extraJavaOptions": f"{java_options} {given}".strip()}
+    return properties | ALWAYS | EMBEDDED | {"spark.driver.extraJavaOptions": f"{java_options} {given}".strip()}
 
 
 def _python(options: SparkOptions) -> str:
@@ -308,7 +295,7 @@ def _remote(options: SparkOptions) -> t.Iterator[SparkSession]:
         try:
             no_answer = functools.partial(_unreachable, options, f"no answer within {_ANSWERS_WITHIN:.0f} s")
             with deadline(_ANSWERS_WITHIN, spark.client.close, no_answer):
-                for name, value in {**options.conf, **_ALWAYS}.items():
+                for name, value in {**options.conf, **ALWAYS}.items():
                     spark.conf.set(name, value)
             yield spark
         finally:
