@@ -215,15 +215,8 @@ groups:
       type: bool
       sample: false
     in_use_at_destination: {description: Whether the group has members at the destination., type: bool, sample: true}
-    source_lag:
-      description: Number of offsets that the group has not consumed at the source and that are still there; null without a
-        committed offset.
-      type: int
-      sample: 1204
-    source_expired:
-      description: Number of offsets that have expired at the source before the group consumed them.
-      type: int
-      sample: 0
+    source_lag: {description: "As RV(readiness[].lag).", type: int, sample: 1204}
+    source_expired: {description: "As RV(readiness[].expired).", type: int, sample: 0}
     destination_lag: {description: "As RV(groups[].source_lag), at the destination.", type: int, sample: 3}
     destination_expired: {description: "As RV(groups[].source_expired), at the destination.", type: int, sample: 0}
     partitions: {description: Number of partitions that the plan and the receipt have for the group., type: int, sample: 12}

@@ -197,8 +197,7 @@ options:
     elements: str
     default: []
   acl_transactional_ids:
-    description: Transactional ids whose ACLs are copied as well, as regular expressions that match the whole name or
-      prefix of the ACL. The names stay the same.
+    description: The same as O(acl_groups), for transactional ids.
     type: list
     elements: str
     default: []
