@@ -32,16 +32,12 @@ extends_documentation_fragment:
 options:
   plan:
     description:
-      - Path of the plan file. You can set several paths to verify them in one Spark session.
+      - Path of the plan file.
       - Mutually exclusive with O(match_on) and the options that select or map groups and topics.
-    type: list
-    elements: path
+    type: path
   receipt:
-    description:
-      - Path of the receipt file. Set one receipt for all plans, or one for each plan in the same order.
-      - If the file does not exist, nothing was committed.
-    type: list
-    elements: path
+    description: Path of the receipt file. If it does not exist, nothing was committed.
+    type: path
   copy:
     description:
       - Path of the copy file of M(streamshift.kafka.kafka_backlog_copy). Needs O(plan) and O(method=records). The
@@ -171,12 +167,11 @@ options:
     default: fail
   report:
     description:
-      - Path of a JSON file for all findings. With several plans, set one path for each plan in the same order.
+      - Path of a JSON file for all findings.
       - The module also writes the file if there are problems, but not in check mode. The file contains names and
         offsets but no contents of records, and the SHA-256 digest of the verified plan file.
       - With O(scope=to_commit), an existing report of the same plan stays as it is if there is nothing left to commit.
-    type: list
-    elements: path
+    type: path
 notes:
   - If the destination's topic is compacted, compaction may have removed an absent record. The module reports this as a
     note; it does not fail the task.
@@ -191,16 +186,13 @@ EXAMPLES = r"""
     destination: "{{ hostvars.cloud.kafka_cluster }}"
     plan: "{{ inventory_dir }}/plan.json"
 
-- name: Verify the plans of several waves in one Spark session
+- name: Verify the plans of several waves
   streamshift.kafka.kafka_offset_verify:
     source: "{{ hostvars.onprem.kafka_cluster }}"
     destination: "{{ hostvars.cloud.kafka_cluster }}"
-    plan:
-      - "{{ inventory_dir }}/wave1/plan.json"
-      - "{{ inventory_dir }}/wave2/plan.json"
-    report:
-      - "{{ inventory_dir }}/wave1/report.json"
-      - "{{ inventory_dir }}/wave2/report.json"
+    plan: "{{ inventory_dir }}/{{ item }}/plan.json"
+    report: "{{ inventory_dir }}/{{ item }}/report.json"
+  loop: [wave1, wave2]
 
 - name: Verify what would be committed, and let the commit refuse offsets that fail verification
   streamshift.kafka.kafka_offset_verify:
@@ -343,13 +335,11 @@ summary:
   sample:
     - "12 verified, 0 without records, 118734 records compared."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: always, type: list, elements: str}
-plan_digests:
-  description: SHA-256 digests of the plan files, in the order of O(plan).
+plan_digest:
+  description: SHA-256 digest of O(plan) as it is now; null without one.
   returned: always
-  type: list
-  elements: str
-  sample:
-    - 0f343b0931126a20f133d67c2b018a3b5d0d9d0b3a5c7b7a6c2d3f4e5a6b7c8d
+  type: str
+  sample: 0f343b0931126a20f133d67c2b018a3b5d0d9d0b3a5c7b7a6c2d3f4e5a6b7c8d
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
@@ -368,8 +358,8 @@ _WITHOUT_PLAN = (*options.SELECTION, *options.MAPPING, "match_on")
 def verify(module: Module) -> dict[str, t.Any]:
     check_verification(module.params)
     source, destination = options.both_clusters(module.params)
-    verified, digests = verify_as_asked(module, source, destination)
-    result = verify_results.verify_result(verified, digests, scope(module.params))
+    verified, digest = verify_as_asked(module, source, destination)
+    result = verify_results.verify_result(verified, digest, scope(module.params))
     if verified.problems and module.params["on_problem"] == OnProblem.FAIL:
         message = verify_results.failure(verified.problems, scope(module.params))
         module.fail_json(msg=message, failure=verify_results.failure_place(verified.problems[0], destination), **result)
@@ -383,9 +373,7 @@ def main() -> None:
         **options.MAPPING,
         **options.SPARK,
         **options.PROGRESS,
-        "plan": {"type": "list", "elements": "path"},
-        "receipt": {"type": "list", "elements": "path"},
-        "copy": {"type": "path"},
+        **options.optional("path", "plan", "receipt", "copy", "report"),
         "scope": options.choices("plan", "to_commit", "committed"),
         "method": options.choices("records", "anchors", default="records"),
         "limit": {"type": "int", "default": 10_000},
@@ -397,7 +385,6 @@ def main() -> None:
         "on_rewind": options.choices(OnRewind, default="fail"),
         "on_advance": options.choices(OnAdvance, default="advance"),
         "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
-        "report": {"type": "list", "elements": "path"},
     }
     Module(
         spec,

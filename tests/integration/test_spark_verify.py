@@ -285,42 +285,6 @@ def test_only_what_would_be_written_is_verified(source, destination, both, migra
             assert (said["verified"], said["without_records"], report.read_bytes()) == (0, 0, before)
 
 
-def test_several_plans_are_verified_in_one_session(source, destination, both, session, tmp_path, topic):
-    both()
-    produce(source, topic, numbered(100))
-    copy(source, destination, topic, junk=3)
-    waves = []
-    for number in (1, 2):
-        commit(source, f"{topic}-{number}", {(topic, 0): 10 * number})
-        waves.append(Migration(tmp_path / f"wave{number}", source, destination))
-        waves[-1].plan(f"{topic}-{number}")
-    set_offset(waves[1], topic, 28)
-    files = {
-        "plan": [str(wave.plan_file) for wave in waves],
-        "receipt": [str(wave.receipt_file) for wave in waves],
-        "report": [str(wave.directory / "report.json") for wave in waves],
-    }
-    started = mock.Mock(return_value=session)
-    demanded = contextlib.nullcontext(started)
-    with (
-        mock.patch.object(comparison, "session_on_demand", lambda *_options: demanded),
-        mock.patch.object(comparison, "FEW", 0),
-    ):
-        said = waves[0].verify(via=run, method="records", scope="to_commit", **files)
-    assert started.call_count == 1
-    assert said["failed"] and said["kinds"] == {"skipped": 1} and said["findings"][0]["group"] == f"{topic}-2"
-    assert (said["verified"], said["compared"]) == (1, 90 + 75)
-    digests = [sha256(wave.plan_file.read_text()) for wave in waves]
-    assert said["plan_digests"] == digests
-    for wave, digest, number in zip(waves, digests, (1, 2), strict=True):
-        report = json.loads((wave.directory / "report.json").read_text())
-        assert report["plan"] == digest
-        assert [entry["group"] for entry in report["entries"]] == [f"{topic}-{number}"]
-    said = waves[0].verify(via=run, scope="to_commit", **files)  # by anchors
-    assert said["failed"] and said["kinds"] == {"skipped": 1}
-    assert json.loads((waves[1].directory / "report.json").read_text())["method"] == "anchors"
-
-
 def set_offset(migration, topic, offset):
     """Edit the offset of the plan's first entry of partition 0, as somebody would who knows better."""
     plan = json.loads(migration.plan_file.read_text())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What kafka_offset_verify is asked for: the files to verify, how, and the reports and notes that it writes."""
+"""What kafka_offset_verify is asked for: the plan to verify, how, and the report and notes that it writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .._model.report import of_copy
 from . import digests, files, options
 from .frame import Module
 
-_Compared = tuple[use_case.Verified, list[report.Report]]
+_Compared = tuple[use_case.Verified, report.Report]
 
 
 class _Planned(t.NamedTuple):
@@ -63,27 +63,34 @@ def _check_chosen(params: dict[str, t.Any]) -> None:
         )
 
 
-def verify_as_asked(module: Module, source: Connection, destination: Connection) -> tuple[use_case.Verified, list[str]]:
-    """Verify what the module's options say, and write the reports, but not in check mode.
+def verify_as_asked(
+    module: Module, source: Connection, destination: Connection
+) -> tuple[use_case.Verified, str | None]:
+    """Verify what the module's options say, and write the report, but not in check mode.
 
-    -> what was found, and the digests of the plans as they are now. Raises what the use case and reading files raise.
+    -> what was found, and the digest of the plan as it is now, None without one. Raises what the use case and reading files
+    raise.
     """
     params = module.params
-    for path in () if module.check_mode else params["report"] or ():
+    path = None if module.check_mode else params["report"]
+    if path is not None:
         with files.locked(path):  # refused before the work, and not after it
             pass
-    planned = _planned(params, source, destination)
-    compare = _incrementally if params["incremental"] else {"records": _records, "anchors": _anchors}[params["method"]]
+    planned = _planned(params, source, destination) if params["plan"] else None
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        looks = pool.submit(_looks, params, planned, source, destination)
-        verified, reports = compare(module, planned, source, destination)
-    if not module.check_mode:
-        for path, made, look in zip(params["report"] or (), reports, looks.result(), strict=False):
-            if not (params["scope"] == "to_commit" and _is_settled(made, path)):
-                with files.locked(path):
-                    text = report.to_json(dataclasses.replace(made, look=look))
-                    files.write_document(path, text, report.from_json)
-    return verified, [made.plan for made in reports if made.plan is not None]
+        look = pool.submit(_look, params, planned, source, destination)
+        if planned is None:
+            verified, made = _records(module, None, source, destination)
+        elif params["incremental"]:
+            verified, made = _incrementally(module, planned, source, destination)
+        else:
+            compare = {"records": _records, "anchors": _anchors}[params["method"]]
+            verified, made = compare(module, planned, source, destination)
+    if path is not None and not (params["scope"] == "to_commit" and _is_settled(made, path)):
+        with files.locked(path):
+            text = report.to_json(dataclasses.replace(made, look=look.result()))
+            files.write_document(path, text, report.from_json)
+    return verified, made.plan
 
 
 def scope(params: dict[str, t.Any]) -> str | None:
@@ -94,7 +101,6 @@ def scope(params: dict[str, t.Any]) -> str | None:
 
 
 def _check_paths(params: dict[str, t.Any]) -> None:
-    plans = len(params["plan"] or ())
     if params["incremental"] and (params["copy"] or scope(params) in (None, "committed")):
         raise InvalidInput(
             "incremental verifies a plan before it is committed",
@@ -105,77 +111,55 @@ def _check_paths(params: dict[str, t.Any]) -> None:
             "a copy whose records differ fails the task, because no offset is to blame",
             remedy="leave out copy, or let a problem fail the task",
         )
-    if len(params["receipt"] or ()) not in (0, 1, plans):
-        raise InvalidInput(f"there are {plans} plans", remedy="name one receipt, or one for each plan, in receipt")
-    reports = params["report"] or []
-    if len(reports) not in (0, plans or 1) or len(set(reports)) < len(reports):
-        raise InvalidInput(f"there are {plans} plans", remedy="name another report for each of them in report")
-    for path in reports:
-        files.check_replaceable(path, report.KIND)
+    if params["report"]:
+        files.check_replaceable(params["report"], report.KIND)
 
 
-def _planned(params: dict[str, t.Any], source: Connection, destination: Connection) -> list[_Planned]:
-    paths, receipts = params["plan"] or [], params["receipt"] or [None]
-    if len(receipts) == 1:
-        receipts = receipts * len(paths)
+def _planned(params: dict[str, t.Any], source: Connection, destination: Connection) -> _Planned:
     wanted = scope(params)
-    policies = options.filled(CommitOptions, params)
-    planned = []
-    for path, receipt_path in zip(paths, receipts, strict=True):
-        text = files.read_required(path, "plan", "kafka_offset_translate")
-        made = plan.from_json(text, path)
-        known = files.parsed(receipt_path, receipt.from_json)
-        written = known
-        if receipt_path is not None and known is None:  # nothing had to be written
-            written = receipt.Receipt(made.destination_id)
-        use_case.expect(params["method"], made, source, destination)
-        chosen = readings = None
-        if wanted == "to_commit":
-            _checked, readings = at_once(
-                functools.partial(check_plan_clusters, made, source, destination),
-                functools.partial(pending.planned_groups, made, destination),
-            )
-            chosen = pending.entries_to_commit(made, written, destination, readings, policies)
-        done = written if wanted == "committed" else None
-        planned.append(_Planned(made, digests.digest(text), known, done, chosen, readings))
-    return planned
+    text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
+    made = plan.from_json(text, params["plan"])
+    known = written = files.parsed(params["receipt"], receipt.from_json)
+    if params["receipt"] is not None and known is None:  # nothing had to be written
+        written = receipt.Receipt(made.destination_id)
+    use_case.expect(params["method"], made, source, destination)
+    chosen = readings = None
+    if wanted == "to_commit":
+        _checked, readings = at_once(
+            functools.partial(check_plan_clusters, made, source, destination),
+            functools.partial(pending.planned_groups, made, destination),
+        )
+        policies = options.filled(CommitOptions, params)
+        chosen = pending.entries_to_commit(made, written, destination, readings, policies)
+    done = written if wanted == "committed" else None
+    return _Planned(made, digests.digest(text), known, done, chosen, readings)
 
 
-def _looks(
-    params: dict[str, t.Any], planned: list[_Planned], source: Connection, destination: Connection
-) -> list[EarlierLook | None]:
-    """For each report, how both clusters are seen meanwhile; None unless a commit may follow."""
-    if scope(params) not in ("plan", "to_commit") or not params["report"]:
-        return [None] * max(1, len(planned))
-    return [pending.look_before_commit(each.made, source, destination, each.readings) for each in planned]
+def _look(
+    params: dict[str, t.Any], planned: _Planned | None, source: Connection, destination: Connection
+) -> EarlierLook | None:
+    """How both clusters are seen meanwhile; None unless a commit may follow, which reads it in the report."""
+    if planned is None or scope(params) == "committed" or not params["report"]:
+        return None
+    return pending.look_before_commit(planned.made, source, destination, planned.readings)
 
 
-def _incrementally(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
-    """Verify what the plans do not say to be verified so, look at the rest by its anchors, and note both in the plans."""
+def _incrementally(module: Module, planned: _Planned, source: Connection, destination: Connection) -> _Compared:
+    """Verify what the plan does not say to be verified so, look at the rest by its anchors, and note both in the plan."""
     params = module.params
     limit = params["limit"] or None if params["method"] == "records" else None
     wanted = plan.Verification(params["method"], limit)
-    parted = [incremental.part(each.made.entries if each.chosen is None else each.chosen, wanted) for each in planned]
+    parts = incremental.part(planned.made.entries if planned.chosen is None else planned.chosen, wanted)
     if params["method"] == "anchors":  # then those of all entries are read at once
-        every = [
-            each._replace(chosen=parts.unverified + parts.verified) for each, parts in zip(planned, parted, strict=True)
-        ]
+        every = planned._replace(chosen=parts.unverified + parts.verified)
         verified, made = _anchors(module, every, source, destination)
     else:
-        rest = [each._replace(chosen=parts.verified) for each, parts in zip(planned, parted, strict=True)]
-        todo = [each._replace(chosen=parts.unverified) for each, parts in zip(planned, parted, strict=True)]
-        anchored, by_anchors = _anchors(module, rest, source, destination)
-        compared, by_method = _records(module, todo, source, destination)
-        verified = use_case.together([compared, anchored])
-        made = [
-            dataclasses.replace(new, findings=new.findings + old.findings)
-            for new, old in zip(by_method, by_anchors, strict=True)
-        ]
-    reports = []
-    for path, each, parts, found in zip(params["plan"], planned, parted, made, strict=True):
-        noted = incremental.noted(each.made, found, parts.verified, wanted)
-        reports.append(dataclasses.replace(found, plan=_note(module, path, each, noted)))
-    return verified, reports
+        anchored, by_anchors = _anchors(module, planned._replace(chosen=parts.verified), source, destination)
+        compared, made = _records(module, planned._replace(chosen=parts.unverified), source, destination)
+        verified = compared.beside(anchored)
+        made = dataclasses.replace(made, findings=made.findings + by_anchors.findings)
+    noted = incremental.noted(planned.made, made, parts.verified, wanted)
+    return verified, dataclasses.replace(made, plan=_note(module, params["plan"], planned, noted))
 
 
 def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
@@ -192,58 +176,46 @@ def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
         return digests.digest(text)
 
 
-def _records(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
+def _records(module: Module, planned: _Planned | None, source: Connection, destination: Connection) -> _Compared:
     params = module.params
     spark = options.spark_options(params)
-    if planned:
-        claimed = [
-            claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen, _policies(params))
-            for each in planned
-        ]
+    if planned is not None:
+        claimed = claimed_offsets.of_plan(
+            planned.made, planned.written, source, destination, planned.chosen, _policies(params)
+        )
     else:
         match_on = options.match_on(params)
-        claimed = [
-            claimed_offsets.of_commits(
-                source, destination, options.selection(params), options.mapping(params), match_on
-            )
-        ]
-    notes = [note for each in claimed for note in each.notes]
+        claimed = claimed_offsets.of_commits(
+            source, destination, options.selection(params), options.mapping(params), match_on
+        )
+    notes = claimed.notes
     module.warned(notes)
-    if params["copy"]:
+    copied = None
+    if planned is not None and params["copy"]:
         copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
-        claimed = [
-            each.within(copied) if one.made.snapshot == copied.snapshot else each
-            for each, one in zip(claimed, planned, strict=True)
-        ]
-    verified, reports = use_case.records(
+        is_its_own = planned.made.snapshot == copied.snapshot
+        claimed = claimed.within(copied) if is_its_own else claimed
+    verified, made = use_case.records(
         claimed, source, destination, params["limit"] or None, spark, module.say, OnAbsent(params["on_absent"])
     )
-    if params["copy"]:
+    if planned is not None and copied is not None:
         # Few runs have a copy to verify.
         from .._migration._backlog.copy_differences import copy_differences
 
-        entries = [entry for each in planned for entry in each.made.entries]
-        known = next((each.known for each in planned if each.made.snapshot == copied.snapshot), None)
+        known = planned.known if is_its_own else None
         verified.problems[:0] = of_copy(
-            copy_differences(copied, entries, known, source, destination, spark, module.say)
+            copy_differences(copied, planned.made.entries, known, source, destination, spark, module.say)
         )
-    digests = [each.digest for each in planned] if planned else [None]
-    return verified._replace(notes=[*notes, *verified.notes]), [
-        dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)
-    ]
+    digest = planned.digest if planned is not None else None
+    return verified._replace(notes=[*notes, *verified.notes]), dataclasses.replace(made, plan=digest)
 
 
-def _anchors(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
+def _anchors(module: Module, planned: _Planned, source: Connection, destination: Connection) -> _Compared:
     on_absent, policies = OnAbsent(module.params["on_absent"]), _policies(module.params)
-    verified = [
-        use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent, policies)
-        for each in planned
-    ]
-    reports = [
-        dataclasses.replace(written, plan=each.digest)
-        for each, (_verified, written) in zip(planned, verified, strict=True)
-    ]
-    return use_case.together(each for each, _report in verified), reports
+    verified, made = use_case.anchors(
+        planned.made, planned.written, source, destination, planned.chosen, on_absent, policies
+    )
+    return verified, dataclasses.replace(made, plan=planned.digest)
 
 
 def _policies(params: dict[str, t.Any]) -> claimed_offsets.Policies:

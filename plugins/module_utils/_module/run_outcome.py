@@ -249,7 +249,7 @@ class RunOutcome:
         """The run in numbers, without a name of anything on a cluster."""
         failed, failure = self.failed_step, self.failure or {}
         # A verification notes in the plan what it has verified.
-        verified = [digest for step in VERIFYING for digest in self.results.get(step, {}).get("plan_digests", ())]
+        verified = [self.results.get(step, {}).get("plan_digest") for step in VERIFYING]
         steps = tuple(_step(step, result) for step, result in self.results.items() if "seconds" in result)
         return RunRecord(
             role,
@@ -257,7 +257,7 @@ class RunOutcome:
             started,
             ended,
             None if failed is None else Failure(failed, failure.get("kind")),
-            verified[-1] if verified else self.planned.get("digest"),
+            next(filter(None, reversed(verified)), self.planned.get("digest")),
             self.planned.get("counts", {}),
             self.written,
             self._left_out_counts,

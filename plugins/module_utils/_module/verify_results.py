@@ -15,7 +15,7 @@ from .._model.wording import counted
 from .results import note_results
 
 
-def verify_result(verified: Verified, plan_digests: list[str], scope: str | None) -> dict[str, t.Any]:
+def verify_result(verified: Verified, plan_digest: str | None, scope: str | None) -> dict[str, t.Any]:
     """The members of the module's result, the same whether it fails or not. scope: as for failure()."""
     return {
         "verified": verified.verified,
@@ -28,7 +28,7 @@ def verify_result(verified: Verified, plan_digests: list[str], scope: str | None
         "kinds": counts_by_kind(verified.problems),
         **note_results(verified.notes),
         "summary": [_line(verified, scope)],
-        "plan_digests": plan_digests,
+        "plan_digest": plan_digest,
     }
 
 

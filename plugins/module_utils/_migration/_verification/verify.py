@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import typing as t
 
 from ..._model.connection import Connection
@@ -56,6 +55,18 @@ class Verified(t.NamedTuple):
     incomplete: int = 0
     requested: int = 0
 
+    def beside(self, other: Verified) -> Verified:
+        """What was found of other entries, and this."""
+        return Verified(
+            self.verified + other.verified,
+            self.without_records + other.without_records,
+            self.compared + other.compared,
+            by_gravity([*self.problems, *other.problems]),
+            _in_order([*self.notes, *other.notes]),
+            self.incomplete + other.incomplete,
+            self.requested + other.requested,
+        )
+
 
 def expect(method: str, plan: Plan, source: Connection, destination: Connection) -> None:
     """Let consumers connect while it is found out what is to be read of this plan: they are needed then."""
@@ -71,38 +82,25 @@ def expect(method: str, plan: Plan, source: Connection, destination: Connection)
 
 
 def records(
-    claimed: t.Sequence[Claims],
+    claimed: Claims,
     source: Connection,
     destination: Connection,
     limit: int | None,
     spark: SparkOptions,
     say: Say = silent,
     on_absent: OnAbsent = OnAbsent.FAIL,
-) -> tuple[Verified, list[Report]]:
+) -> tuple[Verified, Report]:
     """Count the records around every claimed offset on both clusters, many of them on Spark.
 
-    claimed: of several plans, for instance; all are compared in one session, and each has a report of its own.
     limit: after so many offsets the comparison of a partition may stop; None for none.
     on_absent: fail, or warn where the replication tool leaves records out on purpose.
     """
-    cases = [case for each in claimed for case in each.cases]
-    unidentified = [entry for each in claimed for entry in each.unidentified]
-    flaws = differing(unidentified, source, destination)
+    flaws = differing(claimed.unidentified, source, destination)
     tolerated = (ProblemKind.ABSENT,) if on_absent == OnAbsent.WARN else ()
-    counted = findings(cases, source, destination, limit, spark, say, tolerated)
+    counted = findings(claimed.cases, source, destination, limit, spark, say, tolerated)
     every_finding = _tolerated([_with_flaws(each, flaws) for each in counted], on_absent)
-    verified = _summed(
-        every_finding,
-        [problem for each in claimed for problem in each.problems],
-        sum(each.without_records for each in claimed),
-        sum(each.requested for each in claimed),
-    )
-    remaining = iter(every_finding)
-    reports = [
-        Report(claims.source_id, claims.destination_id, limit, tuple(itertools.islice(remaining, len(claims.cases))))
-        for claims in claimed
-    ]
-    return verified, reports
+    verified = _summed(every_finding, claimed.problems, claimed.without_records, claimed.requested)
+    return verified, Report(claimed.source_id, claimed.destination_id, limit, tuple(every_finding))
 
 
 def anchors(
@@ -165,20 +163,6 @@ def _summed(
         _in_order(Note(note.kind, f"{finding.name}: {note.text}") for finding in findings for note in finding.notes),
         sum(len(finding.destination) for finding in seen if not finding.complete),
         requested,
-    )
-
-
-def together(verified: t.Iterable[Verified]) -> Verified:
-    """What was found of several plans, as one."""
-    several = list(verified)
-    return Verified(
-        sum(one.verified for one in several),
-        sum(one.without_records for one in several),
-        sum(one.compared for one in several),
-        by_gravity([problem for one in several for problem in one.problems]),
-        _in_order(note for one in several for note in one.notes),
-        sum(one.incomplete for one in several),
-        sum(one.requested for one in several),
     )
 
 

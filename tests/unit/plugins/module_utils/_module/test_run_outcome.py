@@ -125,7 +125,7 @@ def test_the_groups_that_a_run_has_left_out_are_counted_once():
 
 
 def test_a_run_knows_its_plan_as_the_verification_has_left_it():
-    planned, verified = {"plan": {"digest": "4b8"}}, {"verify": {"plan_digests": ["5c9"]}}
+    planned, verified = {"plan": {"digest": "4b8"}}, {"verify": {"plan_digest": "5c9"}}
     assert [RunOutcome(results).record(None, None, 1.0, {}).plan for results in (planned, planned | verified)] == [
         "4b8",
         "5c9",

@@ -158,7 +158,7 @@ def test_by_records_it_shows_that_a_topic_without_an_id_was_created_again(monkey
     traits = Traits(topic_ids=ids)
     plan = Plan(SOURCE.name, DESTINATION.name, "", (entry,), source_traits=traits, destination_traits=traits)
     claims = claimed_offsets.of_plan(plan, None, SOURCE, DESTINATION)
-    found, (report,) = verify.records([claims], SOURCE, DESTINATION, None, SparkOptions())
+    found, report = verify.records(claims, SOURCE, DESTINATION, None, SparkOptions())
     assert [problem.kind for problem in found.problems] == problems
     assert [flaw.kind for flaw in report.findings[0].problems] == problems
 
