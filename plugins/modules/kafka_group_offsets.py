@@ -246,10 +246,10 @@ def take(module: Module) -> dict[str, t.Any]:
             {"name": group.name, "type": group.type, "partitions": partitions[group.name]}
             for group in taken.snapshot.groups
         ],
-        "active_groups": sorted({*taken.active, *taken.moving, *taken.opened}),
+        "active_groups": sorted(taken.seen.problems),
         "members": [
             {"group": group, **member._asdict()}
-            for group, members in sorted(taken.members.items())
+            for group, members in sorted(taken.seen.members.items())
             for member in members
         ],
         "skipped_groups": list(taken.skipped),

@@ -162,7 +162,7 @@ def test_an_application_is_moved_or_goes_on_where_it_was(source, destination, to
         application.until(100)
         # A consumer that nobody has stopped: the cut-over is refused, and the application goes on at the source.
         with member(source, topic, [topic], commits=False):
-            assert "groups still have members" in failed(move())
+            assert "groups are in use" in failed(move())
         assert (application.cluster(), committed(destination, topic)) == (source, {})
         write(100, 100)
         application.until(200)

@@ -53,7 +53,9 @@ def took(played, *steps):
 
 def test_a_plan_is_made_while_everything_runs_and_writes_to_no_cluster(source, destination, orders, controller):
     with member(source, orders, [orders]):
-        assert f"groups still have members: {orders} (Stable)" in failed(controller.migrate_backlog(groups=[orders]))
+        assert f"groups are in use: {orders} has members (its state is Stable)" in failed(
+            controller.migrate_backlog(groups=[orders])
+        )
         planned = done(controller.migrate_backlog(phase="plan", groups=[orders]))
     assert "nothing to copy" in planned.output
     assert "run the same command without -e backlog_migration_phase=plan." in planned.output

@@ -191,7 +191,7 @@ def test_a_group_is_cut_over_while_a_fence_stands_which_stays_if_that_fails(fenc
     done(controller.run(str(tmp_path / "cut_over.yml"), "--check", *words))
     assert (fence.acls(), controller.files(), committed(destination, f"{topic}-billing")) == (before, files, {})
     with member(fence.cluster, f"{topic}-billing", [topic], commits=False):
-        assert "groups still have members" in failed(controller.run(str(tmp_path / "cut_over.yml"), *words))
+        assert "groups are in use" in failed(controller.run(str(tmp_path / "cut_over.yml"), *words))
     assert fence.write() == "TOPIC_AUTHORIZATION_FAILED" and committed(destination, f"{topic}-billing") == {}
     done(controller.run(str(tmp_path / "cut_over.yml"), *words, "-e", "topic_fence_phase=lift"))
     assert (fence.acls(), committed(destination, f"{topic}-billing")) == (before, {})

@@ -332,7 +332,7 @@ def _wanted(
                 removed=removed,
                 skip_denied=skip_denied,
             )
-            in_use = {group.name: group.type for group in taken.snapshot.groups if group.name in taken.active}
+            in_use = {group.name: group.type for group in taken.snapshot.groups if group.name in taken.seen.active}
             return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), problems, in_use
         except (GroupBusy, InvalidInput, NotAuthorized, NotFound, Refused) as exc:
             problems.append(exc)

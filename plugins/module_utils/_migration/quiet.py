@@ -12,8 +12,8 @@ import typing as t
 from .._control import groups
 from .._model.connection import Connection
 from .._model.errors import MigrationError
-from .._model.group_state import GroupMember, GroupReading, open_text, partitions_of
-from .._model.idle import Move, moves, moves_text
+from .._model.group_state import GroupMember, GroupReading, partitions_of
+from .._model.idle import Move, members_problem, moves, moves_problem
 from .._model.progress import Say, paced, silent
 from .._model.records import TopicPartition
 from .._model.selection import Selection
@@ -29,14 +29,39 @@ Members = t.Mapping[str, t.Sequence[GroupMember]]
 class Seen(t.NamedTuple):
     """What the last look has shown.
 
-    active: groups with members, and their state. moving: other groups whose commits have moved while they were watched.
-    members: who is in the active ones; empty for a group whose members the brokers do not tell.
+    moving: groups whose commits have moved while they were watched. members: who is in groups, where the brokers tell.
     """
 
-    readings: dict[str, GroupReading]
-    active: dict[str, str]
-    moving: dict[str, list[Move]]
-    members: Members
+    readings: t.Mapping[str, GroupReading]
+    moving: t.Mapping[str, list[Move]] = types.MappingProxyType({})
+    members: Members = types.MappingProxyType({})
+
+    @property
+    def active(self) -> list[str]:
+        """The groups with members."""
+        return [name for name, reading in sorted(self.readings.items()) if reading.has_members]
+
+    @property
+    def busy(self) -> set[str]:
+        """Those and the groups whose commits move. An open transaction alone blocks a partition, and no group."""
+        return {*self.active, *self.moving}
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Why groups are in use, as a clause about each that is, in the order of their names."""
+        told = {name: members_problem(reading) for name, reading in self.readings.items()}
+        told |= {name: moves_problem(moved) for name, moved in self.moving.items() if not told[name]}
+        return {
+            name: f"{problem}{_clients(self.members.get(name))}" for name, problem in sorted(told.items()) if problem
+        }
+
+    def text(self, names: t.AbstractSet[str]) -> str:
+        """The first of these groups, with why they are in use."""
+        clauses = [f"{visible_name(name)} {problem}" for name, problem in self.problems.items() if name in names]
+        return first_of(clauses, between="; ")
+
+
+NOBODY = Seen({})
 
 
 def watch(
@@ -58,28 +83,25 @@ def watch(
     """
     deadline = time.monotonic() + stop_timeout
     say = paced(say, SAY_WAITING_EVERY)
-    moved: dict[str, list[Move]] = {}
-    compared = not idle_wait
-    named: dict[str, str] = {}
-    members: Members = {}
+    seen, compared, named = Seen(readings), not idle_wait, list[str]()
     while True:
-        active = with_members(readings)
+        active = seen.active
         # Commits are compared when everybody has left, and whatever happens before the time is up.
         if readings and not compared and not (active and (only_all or time.monotonic() < deadline)):
             time.sleep(idle_wait)
-            first, readings = readings, read_or_recall(connection, sorted(readings), gone)
-            active, moved, compared = with_members(readings), _moved(first, readings, selection), True
-        moving = {name: changes for name, changes in moved.items() if name not in active}
+            again = read_or_recall(connection, sorted(readings), gone)
+            seen, compared = Seen(again, _moved(seen.readings, again, selection), seen.members), True
+            active = seen.active
         left = deadline - time.monotonic()
-        opened = with_open(readings)
-        if not (active or moving or opened) or left <= 0:
-            return Seen(readings, active, moving, _members(connection, active))
-        first_active = dict(list(active.items())[:NAMED])
-        if named != first_active:  # each question connects anew
-            named, members = first_active, _members(connection, first_active)
-        say(f"waiting for consumers to stop: {_names(members, active, moving, opened)} ({left:.0f} s left)")
+        if not seen.problems or left <= 0:
+            return seen._replace(members=_members(connection, active))
+        if named != active[:NAMED]:  # each question connects anew
+            named = active[:NAMED]
+            seen = seen._replace(members=_members(connection, named))
+        say(f"waiting for consumers to stop: {seen.text(seen.readings.keys())} ({left:.0f} s left)")
         time.sleep(min(PAUSE, left))
-        readings, moved, compared = read_or_recall(connection, sorted(readings), gone), {}, not idle_wait
+        seen = Seen(read_or_recall(connection, sorted(readings), gone), members=seen.members)
+        compared = not idle_wait
 
 
 def read_or_recall(
@@ -88,21 +110,6 @@ def read_or_recall(
     """The groups as they are, and where they are gone as they were. skip_denied: as for groups.read_groups()."""
     readings = groups.read_groups(connection, names, skip_denied=skip_denied)
     return {name: gone.get(name, reading) if not reading.exists else reading for name, reading in readings.items()}
-
-
-def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
-    """The state of each group that has members."""
-    return {name: reading.state for name, reading in sorted(readings.items()) if reading.has_members}
-
-
-def with_open(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
-    """What is open of each group for which a transaction that commits offsets is open."""
-    return {name: open_text(reading.open) for name, reading in sorted(readings.items()) if reading.open}
-
-
-def members_text(active: t.Mapping[str, str], members: Members) -> str:
-    """Groups with members: the state, and the clients and their hosts, where the brokers tell."""
-    return ", ".join(f"{visible_name(name)} ({state}){_clients(members.get(name))}" for name, state in active.items())
 
 
 def with_clients(
@@ -128,21 +135,6 @@ def _members(connection: Connection, active: t.Iterable[str]) -> Members:
 def _clients(members: t.Sequence[GroupMember] | None) -> str:
     clients = first_of([f"client {member.client_id} on {member.host}" for member in members or ()])
     return f": {clients}" if clients else ""
-
-
-def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
-    """Groups whose commits move, with both offsets."""
-    return ", ".join(f"{visible_name(name)} ({moves_text(moved)})" for name, moved in moving.items())
-
-
-def _names(
-    members: Members, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]], opened: t.Mapping[str, str]
-) -> str:
-    texts = [members_text({name: state}, members) for name, state in active.items()]
-    texts += [f"{visible_name(name)} (its committed offsets still change)" for name in moving]
-    named = {*active, *moving}
-    texts += [f"{visible_name(name)} ({told})" for name, told in opened.items() if name not in named]
-    return first_of(texts)
 
 
 def _moved(

@@ -16,7 +16,6 @@ from .._model.connection import Connection
 from .._model.errors import GroupBusy
 from .._model.group_state import GroupReading, open_text, partitions_of
 from .._model.grouping import nested, values_by_key
-from .._model.idle import Move
 from .._model.known_names import GROUPS, known
 from .._model.notes import Note, NoteKind, excluded
 from .._model.option_names import moves_groups, option_name, ways
@@ -41,22 +40,17 @@ class TakenSnapshot(t.NamedTuple):
 
     left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
     not_consumer_groups: selected, but share or Connect groups, and why each has no offsets to move, as a clause about it.
-    active: groups with members, and their state. moving: others whose commits have moved while they were watched.
-    skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
-    groups with open transactions that commit offsets, in words. use_expected: groups in use are no news. streams: those of the
-    snapshot that are Kafka Streams applications. not_told: what is not known of transactions. unused: patterns that match
-    nothing.
+    skipped: groups in use that were left out. seen: all of them, and who is in use. use_expected: groups in use are no news.
+    streams: those of the snapshot that are Kafka Streams applications. not_told: what is not known of transactions. unused:
+    patterns that match nothing.
     """
 
     snapshot: Snapshot
     left_out_groups: tuple[str, ...] = ()
     left_out_topics: tuple[str, ...] = ()
     not_consumer_groups: t.Mapping[str, str] = types.MappingProxyType({})
-    active: t.Mapping[str, str] = types.MappingProxyType({})
-    moving: t.Mapping[str, list[Move]] = types.MappingProxyType({})
     skipped: tuple[str, ...] = ()
-    members: quiet.Members = types.MappingProxyType({})
-    opened: t.Mapping[str, str] = types.MappingProxyType({})
+    seen: quiet.Seen = quiet.NOBODY
     use_expected: bool = False
     streams: tuple[str, ...] = ()
     not_told: t.Sequence[Note] = ()
@@ -71,25 +65,11 @@ class TakenSnapshot(t.NamedTuple):
     def _use_texts(self) -> t.Iterator[str]:
         """Of groups that are left out for that, or that are taken all the same."""
         if self.skipped:
-            shown = [
-                quiet.members_text({name: self.active[name]}, self.members)
-                if name in self.active
-                else visible_name(name) + (f" ({self.opened[name]})" if name in self.opened else "")
-                for name in self.skipped
-            ]
-            yield f"Left out, because they are in use: {', '.join(shown)}."
-        skipped = frozenset(self.skipped)
-        staying = [name for name in self.active if name not in skipped]
-        if staying and not self.use_expected:
+            yield f"Left out, because they are in use: {self.seen.text({*self.skipped})}."
+        if not self.use_expected and (staying := self.seen.busy - {*self.skipped}):
             yield (
-                f"These groups still have members, and will consume more than the snapshot says: {names_text(staying)}. "
+                f"These groups are in use, and may consume more than the snapshot says: {self.seen.text(staying)}. "
                 "Stop them before their offsets are committed elsewhere."
-            )
-        moving = {name: moved for name, moved in self.moving.items() if name not in skipped}
-        if moving and not self.use_expected:
-            yield (
-                f"Committed offsets of groups without members still change: {quiet.moving_text(moving)}. Consumers "
-                "that use assign() do that. Stop them before their offsets are committed elsewhere."
             )
         if transactions := [each for each in self.snapshot.open if each.told != IN_BACKUP]:
             opened = nested(((group, partition), told) for group, partition, told in transactions)
@@ -207,11 +187,8 @@ def take(
         selected.left_out,
         all_topics(topics).left_out,
         without_offsets,
-        seen.active,
-        seen.moving,
         skipped,
-        seen.members,
-        quiet.with_open(seen.readings),
+        seen,
         on_active_group == OnActiveGroup.INCLUDE,
         tuple(sorted(name for name, reading in readings.items() if reading.is_streams(streams))),
         _not_told(seen.readings),
@@ -286,10 +263,10 @@ def _skipped(
     """The groups in use that are left out. Raises GroupBusy where on_active_group says so."""
     match on_active_group:
         case OnActiveGroup.FAIL:
-            if seen.active or seen.moving:
+            if seen.busy:
                 raise _in_use(seen, stop_timeout, connection)
         case OnActiveGroup.SKIP_GROUP:
-            return tuple(sorted({*seen.active, *seen.moving, *quiet.with_open(seen.readings)}))
+            return tuple(seen.problems)
         case OnActiveGroup.WARN | OnActiveGroup.INCLUDE:
             pass
         case _:
@@ -332,15 +309,10 @@ def _snapshot(
 
 
 def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> GroupBusy:
-    clauses = [f"groups still have members: {quiet.members_text(seen.active, seen.members)}"] if seen.active else []
-    if seen.moving:
-        clauses.append(
-            f"committed offsets of groups without members still change: {quiet.moving_text(seen.moving)}; consumers "
-            "that use assign() do that"
-        )
     then = " and wait for the session timeout" if seen.active else ", or the tool that commits for them"
     return GroupBusy(
-        "; ".join(clauses) + (f"; {option_name('stop_timeout')} of {stop_timeout:g} s is over" if stop_timeout else ""),
+        f"groups are in use: {seen.text(seen.busy)}"
+        + (f"; {option_name('stop_timeout')} of {stop_timeout:g} s is over" if stop_timeout else ""),
         cluster=str(connection),
         why="the snapshot would lack what they consume from now on, so that it would be consumed again",
         remedy=ways(

@@ -37,7 +37,11 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
     if not changed:
         return None
     pairs = ((partition, before.offsets.get(partition), after.offsets.get(partition)) for partition in changed)
-    moved = [Move(partition, was and was.offset, now and now.offset) for partition, was, now in pairs]
+    return moves_problem([Move(partition, was and was.offset, now and now.offset) for partition, was, now in pairs])
+
+
+def moves_problem(moved: t.Sequence[Move]) -> str:
+    """Why a group of which these commits have moved is in use, as a clause about it."""
     return (
         f"has commits that move ({moves_text(moved)}): a consumer that uses assign(), or a tool that syncs groups, such as "
         "MirrorMaker 2, writes them"

@@ -2,9 +2,11 @@
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import TakenSnapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_offsets
@@ -13,12 +15,13 @@ from tests.support.module_inputs import SNAPSHOT, SOURCE, warned
 
 @pytest.fixture
 def take(run_module, monkeypatch, tmp_path):
-    """``take(active={}, **options)`` runs the module on a cluster with one group; take.asked is what the use case was given."""
+    """``take(active=(), **options)`` runs the module on a cluster with one group; take.asked is what the use case was given."""
 
     def run(active=(), check=False, diff=False, **options):
         def use_case(connection, selection, on_active_group, **more):
             run.asked = connection, selection, on_active_group, more
-            return TakenSnapshot(SNAPSHOT, ("old",), (), {}, dict(active), {}, ())
+            readings = {name: GroupReading(name, True, "Stable", "classic", "consumer", {}) for name in active}
+            return TakenSnapshot(SNAPSHOT, ("old",), seen=quiet.Seen(readings))
 
         monkeypatch.setattr(kafka_group_offsets.use_case, "take", use_case)
         options = {"cluster": SOURCE, "groups": ["billing"], "snapshot": str(tmp_path / "s.json"), **options}
@@ -57,7 +60,7 @@ def test_options_reach_the_use_case(take):
 
 
 def test_the_user_is_warned_of_groups_in_use_and_left_out(take):
-    result = take(active={"billing": "the group has members"})
+    result = take(active=["billing"])
     assert result["active_groups"] == ["billing"] and result["left_out_groups"] == ["old"]
     assert "billing" in warned(result) and "old" in warned(result)
     assert result["note_kinds"] == ["excluded", "group_in_use"] and len(result["notes"]) == 2

@@ -110,8 +110,12 @@ def test_groups_that_have_had_members_are_not_waited_for(monkeypatch):
 @pytest.mark.parametrize(
     ("state", "step", "warned"),
     [
-        ("Stable", 0, "These groups still have members"),
-        ("Empty", 1, "Committed offsets of groups without members still"),
+        ("Stable", 0, "These groups are in use, and may consume more than the snapshot says: billing has members"),
+        (
+            "Empty",
+            1,
+            "These groups are in use, and may consume more than the snapshot says: billing has commits that move",
+        ),
     ],
 )
 def test_whoever_expects_groups_to_be_in_use_is_not_warned_of_it(monkeypatch, state, step, warned):
@@ -122,7 +126,7 @@ def test_whoever_expects_groups_to_be_in_use_is_not_warned_of_it(monkeypatch, st
         cluster.state, cluster.step = state, step
         taken = cluster.take(Selection(groups=("billing",)), policy, idle_wait=5)
         assert [note.text[: len(warned)] for note in taken.notes()] == told
-        assert names(taken) == ["billing"] and {*taken.active, *taken.moving} == {"billing"}
+        assert names(taken) == ["billing"] and taken.seen.busy == {"billing"}
 
 
 def test_patterns_that_neither_list_matches_are_refused(monkeypatch):
@@ -216,7 +220,10 @@ def test_its_end_is_waited_for_as_long_as_for_consumers(monkeypatch):
     cluster = WithTransaction(monkeypatch, *[["billing"]] * 2)
     said = []
     assert cluster.take(stop_timeout=60, say=said.append).snapshot.open == ()
-    assert 20 <= cluster.now < 30 and "billing (a transaction that commits offsets for orders-0 is open: x9)" in said[0]
+    assert (
+        20 <= cluster.now < 30
+        and "billing is in use: a transaction that commits offsets for orders-0 is open: x9 (60 s" in said[0]
+    )
 
 
 LIKE_MIRROR_MAKER = "(called like MirrorMaker 2's): excluded by exclude_topic_patterns"
@@ -333,16 +340,20 @@ def test_a_group_of_a_sink_is_told_what_a_sink_does_with_positions_of_its_own(mo
 
 
 @pytest.mark.parametrize(
-    ("active", "told"),
+    ("state", "told"),
     [
-        ({}, ". Stop their consumers, or the tool that commits for them, or "),
-        ({"b": "Stable"}, ". Stop .* session timeout, or "),
+        (
+            "Empty",
+            "groups are in use: a has commits that .*. Stop their consumers, or the tool that commits for them, or ",
+        ),
+        ("Stable", "groups are in use: a has commits .*; b has members .*. Stop .* session timeout, or "),
     ],
 )
-def test_only_members_have_a_session_to_wait_for(active, told):
-    moving = {"a": [Move(ORDERS, 1, 2)]}
+def test_only_members_have_a_session_to_wait_for(state, told):
+    readings = {name: GroupReading(name, True, its, "classic", "", {}) for name, its in (("a", "Empty"), ("b", state))}
+    seen = quiet.Seen(readings, {"a": [Move(ORDERS, 1, 2)]})
     with pytest.raises(GroupBusy, match=told):
-        take_snapshot._skipped(quiet.Seen({}, active, moving, {}), OnActiveGroup.FAIL, 0, Connection("c", ("a:1",)))
+        take_snapshot._skipped(seen, OnActiveGroup.FAIL, 0, Connection("c", ("a:1",)))
 
 
 @pytest.fixture
