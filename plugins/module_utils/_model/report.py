@@ -98,6 +98,14 @@ class Finding:
         return frozenset(partition for partition, _offset in self.source)
 
     @property
+    def is_verified(self) -> bool | None:
+        """Is it right? None where no record was there to be compared within the limit, or beside the offset."""
+        if self.problems:
+            return False
+        # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
+        return True if self.compared or self.complete else None
+
+    @property
     def absent_number(self) -> RecordSum:
         """How many are absent. Where only the records beside an offset, or those within a limit, were read, more may be."""
         return RecordSum(self.absent, Bound.EXACTLY if self.complete else Bound.AT_LEAST)

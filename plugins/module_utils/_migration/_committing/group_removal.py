@@ -260,6 +260,7 @@ def restore_old_groups(
     was = {key: commit for key, commit in had.items() if key[1].partition < counts.get(key[1].topic, 0)}
     deleted = [f"{group_partition(*key)}: does not exist any more: left out" for key in had if key not in was]
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
+    removable.check_not_given(wanted, current, receipt, name)
     kept = _kept_by_policies(wanted, readings, options, name)
     staying = {group for group, _partition in kept}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}

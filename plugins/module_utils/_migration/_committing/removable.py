@@ -12,7 +12,7 @@ from ..._model.grouping import values_by_key
 from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry, SourcePosition
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind, keeps
-from ..._model.receipt import Receipt, ReceiptEntry
+from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..one_cluster import check_none_is_both
 from . import conflicts
 from .conflicts import Commits, Target
@@ -172,4 +172,22 @@ def check_order(names: t.Container[str], removed: t.Container[str], receipt: Rec
                 group=old,
                 why="made again beside the last new name, both would consume the same records",
                 remedy=f"roll back {entry.group} first",
+            )
+
+
+def check_not_given(wanted: t.Container[Key], current: Commits, receipt: Receipt | None, cluster: str) -> None:
+    """Raise Refused where a removed group has got offsets of another one since, because its name was given to that.
+
+    wanted: what is to be made again, and differs now. A rollback of both would take from the group what it gets here.
+    """
+    for entry in receipt.entries if receipt is not None else ():
+        old = next((origin.group for origin in entry.origins if origin.group != entry.group), None)
+        if old is not None and entry.written is not None and entry.key in wanted and entry.key in current:
+            raise conflicts.entry_refusal(
+                entry.key,
+                f"the group was removed, and {old} has got its name since",
+                cluster,
+                why=f"made again, the group would lose the committed offset that it has from {old}",
+                remedy=f"roll back {old} first",
+                error=OptionRefused,
             )

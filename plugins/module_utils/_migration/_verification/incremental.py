@@ -43,10 +43,8 @@ def noted(plan: Plan, report: Report, verified: t.Iterable[PlanEntry], wanted: V
     notes: dict[tuple[str, t.Any], Verification | None] = {}
     for finding in report.findings:
         keys = [(finding.group, partition) for partition, _offset in finding.destination]
-        is_right = (
-            not finding.problems
-            and bool(finding.compared or finding.complete)
-            and not any(note.kind is NoteKind.NOT_COUNTED or is_tolerated(note) for note in finding.notes)
+        is_right = finding.is_verified and not any(
+            note.kind is NoteKind.NOT_COUNTED or is_tolerated(note) for note in finding.notes
         )
         if finding.problems or not looked_at.issuperset(keys):
             notes |= dict.fromkeys(keys, wanted if is_right else None)

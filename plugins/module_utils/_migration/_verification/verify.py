@@ -152,8 +152,7 @@ def _summed(
 ) -> Verified:
     """What the findings say together, besides these problems, and so many entries of which no record was to be read."""
     right = [finding for finding in findings if not finding.problems]
-    # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
-    seen = [finding for finding in right if finding.compared or finding.complete]
+    seen = [finding for finding in right if finding.is_verified]
     verified = sum(len(finding.destination) for finding in seen)
     return Verified(
         verified,

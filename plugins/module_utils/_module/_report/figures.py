@@ -161,17 +161,10 @@ def _planned(entry: PlanEntry, noted: ReceiptEntry | None, finding: Finding | No
         repeats=entry.repeats,
         detail=entry.shown_detail,
         evidence=entry.evidence,
-        verified=None if finding is None else _is_verified(finding),
+        verified=None if finding is None else finding.is_verified,
         unconsumed=unconsumed,
         all=finding is None or finding.complete or not by_records,
     )
-
-
-def _is_verified(finding: Finding) -> bool | None:
-    """None where no record was there to be compared within the limit, as _migration._verification.verify.records() counts."""
-    if finding.problems:
-        return False
-    return True if finding.compared or finding.complete else None
 
 
 def _state(entry: PlanEntry, noted: ReceiptEntry | None) -> State:

@@ -606,6 +606,34 @@ def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
         assert restored.groups == [name]
 
 
+def test_a_group_whose_name_another_one_has_got_since_comes_back_after_that_one(cluster):
+    """Rolled back together, it would end without any offset: what it has comes from the other one, and goes with that."""
+    had = {P0: CommittedOffset(5)}
+    cluster.groups = {"shipping": {**OLD["shipping"]}, "newer": {**OLD["shipping"]}, "old": had}
+    given = (dataclasses.replace(PLAN.entries[2], group="newer"),)
+    cluster.remove(plan_of(*given))
+    cluster.groups["shipping"] = {**had}
+    source = (SourcePosition("old", P0, 5),)
+    cluster.remove(plan_of(dataclasses.replace(PLAN.entries[2], group="shipping", offset=5, source=source)))
+    lines = [
+        ReceiptEntry(to, P0, None, commit, commit, (Origin(name, P0),))
+        for to, name, commit in (("newer", "shipping", OLD["shipping"][P0]), ("shipping", "old", CommittedOffset(5)))
+    ]
+    receipt, policies = Receipt("id", tuple(lines)), {"on_rewind": "rewind", "on_advance": "advance"}
+    cluster.done.clear()
+    for selection in (None, Selection(groups=("shipping",))):
+        with pytest.raises(Refused, match="group shipping, .*: .* old has got its name since: .* Roll back old first"):
+            cluster.restore(selection, receipt, **policies)
+    assert cluster.done == []
+    for name in ("old", "shipping"):
+        chosen = Selection(groups=(name,))
+        cluster.restore(chosen, receipt)
+        gone = cluster.saved
+        cluster.roll_back(receipt, chosen, gone)
+        receipt, cluster.saved = cluster.saved, gone
+    assert cluster.groups == {"old": had, "shipping": OLD["shipping"]}
+
+
 SHOP: Commits = {P0: CommittedOffset(5), TopicPartition("parcels", 0): CommittedOffset(7)}
 SPLIT = Receipt(
     "id",
