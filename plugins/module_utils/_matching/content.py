@@ -14,18 +14,19 @@ from .tallies import Count, Doubted, Mixed, Numbers, Tally, Time, TimedCopies, s
 class Content(t.NamedTuple):
     """All records of one content: (place, time) at the source, (place, time) of the copies; both by place.
 
-    The time of a copy is None where the broker has stamped it, and where times are not compared.
+    The time of a copy is None where the broker has stamped it, and where times are not compared. second: see ToldApart.
     """
 
     source: t.Sequence[tuple[int, int]]
     copies: TimedCopies
+    second: int = 0
 
     def has_arrived(self, consumed: Numbers, last: int) -> bool:
         """Are there as many copies as consumed records? consumed: how many have which time; last: that of the last one."""
         times = collections.Counter(time for _place, time in self.copies)
         known = {time for _place, time in self.source}
         missing = sum(max(0, number - times[time]) for time, number in consumed.items())
-        rest = sum(number for time, number in times.items() if time not in known)
+        rest = sum(number for time, number in times.items() if time not in known) - self.second
         number = sum(consumed.values())
         if times[None] and number == len(self.source):
             rest -= times[None]
@@ -59,10 +60,12 @@ class Content(t.NamedTuple):
         )
 
 
-def tallies(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> list[Count]:
+def tallies(
+    consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0, second: int = 0
+) -> list[Count]:
     """The tallies of one content, from how many consumed and unconsumed source records have which time, and from its copies.
 
-    copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden: see Tally.
+    copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden, second: see Tally and ToldApart.
     """
     known = {*consumed, *unconsumed}
     kinds = {_kind(time, known) for _offset, time in copies}
@@ -70,9 +73,9 @@ def tallies(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden:
         collections.Counter(consumed) + collections.Counter(unconsumed),
         collections.Counter(time for _offset, time in copies),
     ):
-        return [Doubted(consumed, unconsumed, copies, hidden)]
+        return [Doubted(consumed, unconsumed, copies, hidden, second)]
     if len(kinds) > 1:
-        return [Mixed(consumed, unconsumed, copies, hidden)]
+        return [Mixed(consumed, unconsumed, copies, hidden, second)]
     if kinds != {_OWN}:
         return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden)]
     own: dict[int, list[int]] = {time: [] for time in known}
@@ -81,7 +84,9 @@ def tallies(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden:
     return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True) for time, places in own.items()]
 
 
-def separate(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> list[Count]:
+def separate(
+    consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0, second: int = 0
+) -> list[Count]:
     """The same where copies are in several partitions: own times one by one, and the rest for what has no copy so."""
     own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
     rest: list[int] = []
@@ -94,7 +99,7 @@ def separate(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden
         if places
     ]
     lacking = sum(max(0, number - numbers[time]) for time, number in unconsumed.items())
-    result.append(Tally(rest, lacking, sum(consumed.values()), hidden))
+    result.append(Tally(rest, lacking, sum(consumed.values()), hidden + second))
     if doubted(collections.Counter(consumed) + collections.Counter(unconsumed), numbers):  # see Doubted
         every = [place for place, _time in copies]
         result.append(Tally(every, sum(unconsumed.values()), sum(consumed.values()), hidden))

@@ -29,12 +29,14 @@ class Named(t.NamedTuple, t.Generic[_Spot]):
 class ToldApart(t.NamedTuple, t.Generic[_Spot]):
     """Records and copies of one content, in the order given, with times that tell them apart.
 
-    name: None where the headers of some copies were changed, so that records with several names are one content.
+    name: None where the headers of some copies were changed, so that records with several names are one content. second: how
+    many copies, but for their headers, have the time of records that lack no copy: second ones, whatever else lacks one.
     """
 
     name: Name | None
     source: list[tuple[_Spot, int]]
     copies: list[tuple[_Spot, Time]]
+    second: int = 0
 
 
 def told_apart(
@@ -71,52 +73,79 @@ def _by_numbers(
     """Records of several names as one content: what is told apart gets different times, because these may not tell, either.
 
     Counting considers that. Where no copy has a record's time, names alone tell: by negative times, which show of no copy that
-    it is surely a record's. copies: each with whether it is changed. A changed one stands for what has its time, if that is one
-    content or no copy with that name has kept it, and else for any that lacks copies. Beside such ones, a copy that has kept
-    its name alone stands for records with this name that lack one with their time.
+    it is surely a record's. copies: each with whether it is changed.
     """
+    stands_for, second = _changed_names(copies, at_time)
+
+    def label(record: Named[_Spot]) -> _Label:
+        return None if record.name in stands_for.get(record.time, ()) else record.name, record.time
+
+    records = list(map(label, source))
+    labels = [
+        ((None, copy.time) if stands_for.get(copy.time) else None) if is_changed else label(copy)
+        for copy, is_changed in copies
+    ]
+    if None in labels:
+        records, labels = _by_name_alone(records, labels, at_time)
     has_time = timestamps and any(copy.time in at_time for copy, _is_changed in copies)
     numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
-    kept = collections.Counter((copy.name, copy.time) for copy, is_changed in copies if not is_changed)
-    changed_at = {
-        time: _changed_names(names, {name: kept[name, time] for name in names}, number)
-        for time, number in collections.Counter(copy.time for copy, is_changed in copies if is_changed).items()
-        if (names := at_time.get(time))
-    }
-    are_loose = any(is_changed and not changed_at.get(copy.time) for copy, is_changed in copies)
-    by_name = {copy.name for copy, is_changed in copies if are_loose and not is_changed and copy.time not in at_time}
 
-    def number(name: Name | None, time: Time) -> int:
-        if name in changed_at.get(time, ()):
-            name = None
-        return numbers[name, time] if has_time else _ANOTHER - 1 - numbers[name, None]
+    def number(label: _Label | None) -> int:
+        if label is None:
+            return _ANOTHER
+        return numbers[label] if has_time else _ANOTHER - 1 - numbers[label[0]]
 
-    keyed: list[tuple[_Spot, int]] = []
-    for record in source:
-        kept[record.name, record.time] -= 1
-        lacks_one = kept[record.name, record.time] < 0 and record.name not in changed_at.get(record.time, ())
-        keyed.append((record.spot, number(record.name, None if lacks_one and record.name in by_name else record.time)))
-    both: list[tuple[_Spot, Time]] = []
-    for copy, is_changed in copies:
-        if is_changed:
-            both.append((copy.spot, number(None, copy.time) if changed_at.get(copy.time) else _ANOTHER))
-        else:
-            is_by_name = copy.name in by_name and copy.time not in at_time
-            both.append((copy.spot, number(copy.name, None if is_by_name else copy.time)))
-    return ToldApart(None, keyed, both)
+    keyed = [(record.spot, number(label)) for record, label in zip(source, records, strict=True)]
+    both: list[tuple[_Spot, Time]] = [
+        (copy.spot, number(label)) for (copy, _is_changed), label in zip(copies, labels, strict=True)
+    ]
+    return ToldApart(None, keyed, both, second)
 
 
-def _changed_names(names: t.Mapping[Name, int], kept: t.Mapping[Name, int], changed: int) -> t.Collection[Name]:
-    """Of which records of one time the changed copies are.
+# What tells a record or a copy apart. No name: any of those that changed copies of this time stand for. No time: any.
+_Label = tuple["Name | None", Time]
 
-    Of those without a copy that has kept their name, if the others have theirs. names, kept: how many records, and copies that
-    have kept it, have which name. changed: how many copies are.
+
+def _changed_names(
+    copies: t.Sequence[tuple[Named[_Spot], bool]], at_time: _NamesByTime
+) -> tuple[dict[Time, t.Collection[Name]], int]:
+    """The names of the records of each time that its changed copies stand for, and ToldApart.second.
+
+    These are the records without a copy that has kept their name, if the others have theirs. Where changed copies stand for
+    none, as they do where there are more of them, they stand for any record that lacks one, whatever its time.
     """
-    lacking = [name for name in names if not kept[name]]
-    are_told = all(kept[name] >= number for name, number in names.items() if kept[name])
-    if are_told and (len(lacking) == len(names) or sum(names[name] for name in lacking) >= changed):
-        return lacking
-    return names if len(names) == 1 else ()
+    kept = collections.Counter((copy.name, copy.time) for copy, is_changed in copies if not is_changed)
+    changed = collections.Counter(copy.time for copy, is_changed in copies if is_changed)
+    stands_for: dict[Time, t.Collection[Name]] = {}
+    second = 0
+    for time, number in changed.items():
+        names: t.Mapping[Name, int] = at_time.get(time, {})
+        lacking = {name: max(0, records - kept[name, time]) for name, records in names.items()}
+        without = [name for name in names if not kept[name, time]]
+        are_told = not any(lacking[name] for name in names if kept[name, time])
+        if are_told and (len(without) == len(names) or sum(lacking.values()) >= number):
+            stands_for[time] = without
+        elif len(names) == 1:
+            stands_for[time] = names
+        elif names:
+            second += max(0, number - sum(lacking.values()))
+    return stands_for, second
+
+
+def _by_name_alone(
+    records: t.Sequence[_Label], copies: t.Sequence[_Label | None], at_time: _NamesByTime
+) -> tuple[list[_Label], list[_Label | None]]:
+    """The same labels, but without times where, beside copies that may stand for any record, names alone tell.
+
+    So do those of copies with no record's time, and of the records with such names that lack a copy with their time.
+    """
+    left = collections.Counter(copies)
+    by_name = {label[0] for label in copies if label and label[1] not in at_time}
+    labels: list[_Label] = []
+    for label in records:
+        left[label] -= 1
+        labels.append((label[0], None) if label[0] in by_name and left[label] < 0 else label)
+    return labels, [(label[0], None) if label and label[1] not in at_time else label for label in copies]
 
 
 def _all_together(
@@ -170,7 +199,7 @@ def alike_contents(source: t.Sequence[Named[int]], copies: t.Sequence[Named[int]
         return Alike([Content([], [(copy.spot, copy.time) for copy in copies])], True, True)
     times, names = {record.time for record in source}, {record.name for record in source}
     return Alike(
-        [Content(told.source, told.copies) for told in told_apart(source, copies, timestamps)],
+        [Content(told.source, told.copies, told.second) for told in told_apart(source, copies, timestamps)],
         all(copy.time in times for copy in copies),
         all(copy.name in names for copy in copies),
     )

@@ -117,11 +117,13 @@ class Mixed:
     that are not stamped. All are offsets, ascending.
 
     consumed, unconsumed: how many of the records have which time. copies: (offset, time) by offset; a time is None where the
-    broker has stamped it. hidden: see Tally.
+    broker has stamped it. hidden: see Tally. second: how many of `_other` may be second copies even where records lack one.
     """
 
-    def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
-        self._hidden = hidden
+    def __init__(
+        self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0, second: int = 0
+    ) -> None:
+        self._hidden, self._second = hidden, second
         self._consumed, self._unconsumed = consumed, unconsumed
         self._own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
         self._stamped: list[int] = []
@@ -188,7 +190,10 @@ class Mixed:
         """Is one of the copies certainly an unconsumed record: are there more than consumed records, by a time or without?"""
         return any(
             number and len(self._own[time]) > self._consumed.get(time, 0) for time, number in self._unconsumed.items()
-        ) or (self._wanted_without_own > 0 and len(self._stamped) + len(self._other) > self._consumed_without_own)
+        ) or (
+            self._wanted_without_own > 0
+            and len(self._stamped) + len(self._other) - self._second > self._consumed_without_own
+        )
 
     @property
     def firmly_unconsumed(self) -> bool:
@@ -241,7 +246,7 @@ class Mixed:
         """The same with copies of records without timestamps as those with other times: nothing tells whose they are."""
         other = min(self._own) - 1
         copies = [(offset, other if time in self._own and time < 0 else time) for offset, time in self._copies]
-        return Mixed(self._consumed, self._unconsumed, copies, self._hidden)
+        return Mixed(self._consumed, self._unconsumed, copies, self._hidden, self._second)
 
     def alternatives(self, offset: int, repeated: int) -> int:
         """How many of these repeats would be still to come if their copies were those of records that the source has lost.
@@ -272,7 +277,7 @@ class Mixed:
 
         If there are more copies with other times than records without a copy, some are nobody's, and nobody knows which.
         """
-        surplus = _surplus(self._other, self._consumed_without_own, self._wanted_without_own)
+        surplus = max(self._second, _surplus(self._other, self._consumed_without_own, self._wanted_without_own))
         return min(surplus, self._wanted_without_own, from_on(self._other, offset))
 
     def surely_repeated(self, offset: int) -> int:
@@ -321,8 +326,10 @@ class Doubted(Mixed):
     that have no copy with their own time (`_rounded`).
     """
 
-    def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
-        super().__init__(consumed, unconsumed, copies, hidden)
+    def __init__(
+        self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0, second: int = 0
+    ) -> None:
+        super().__init__(consumed, unconsumed, copies, hidden, second)
         self._timeless = Tally(self._offsets, self.wanted, self.consumed, hidden)
         surplus = surplus_wanted(consumed, unconsumed, {time: len(own) for time, own in self._own.items()})
         self._rounded = Mixed(consumed, {**unconsumed, **surplus}, copies, hidden)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.attack import rule
 from tests.attack.case import parse
-from tests.attack.judge import judge
+from tests.attack.judge import FAULTS, judge
 from tests.attack.truth import Truth
 
 # The tool has brought b three times, with a header more; then producers have moved, and write b without it.
@@ -146,3 +146,21 @@ def test_a_record_of_somebody_else_with_other_headers_stands_for_none(way, text:
 )
 def test_a_tool_that_begins_to_add_headers_gives_no_copy_to_another_record_of_its_time(way, text: str) -> None:
     assert way(parse(text)).verdict != "exact"
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        pytest.param("u@7 b+h1@43 T b+h1@4<0 b+h0@4<1 b+h1+x@4<0 u@7<2 F b+h1@43<3 C=2", ("safe", 2, 1), id="repeated"),
+        pytest.param(
+            "u@7 b+h1@43 T b+h1@4<0 b+h0@4<1 b+h1+x@4<0 F u@7<2 b+h1@43<3 C=3", ("blocked", None, None), id="lag"
+        ),
+        pytest.param("b+h1@43 T b+h0@4<1 b+h1@4<0 b+h1+x@4<0 F b+h1@43<2 C=1", ("safe", 0, 2), id="between"),
+    ],
+)
+def test_a_second_copy_with_other_headers_and_a_told_time_stands_for_no_record_to_come(way, text: str, answer) -> None:
+    case = parse(f"S b+h1@4 b+h0@4 {text}")
+    given = way(case)
+    assert given[:3] == answer
+    assert not [found for found in judge(case, "near", given) if found.kind in FAULTS]
