@@ -142,10 +142,10 @@ def _by_name_alone(
     left = collections.Counter(copies)
     by_name = {label[0] for label in copies if label and label[1] not in at_time}
     labels: list[_Label] = []
-    for label in records:
+    for label in reversed(records):  # the copies of one time are those of unconsumed records, as in Mixed
         left[label] -= 1
         labels.append((label[0], None) if label[0] in by_name and left[label] < 0 else label)
-    return labels, [(label[0], None) if label and label[1] not in at_time else label for label in copies]
+    return labels[::-1], [(label[0], None) if label and label[1] not in at_time else label for label in copies]
 
 
 def _all_together(

@@ -164,3 +164,10 @@ def test_a_second_copy_with_other_headers_and_a_told_time_stands_for_no_record_t
     given = way(case)
     assert given[:3] == answer
     assert not [found for found in judge(case, "near", given) if found.kind in FAULTS]
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+def test_the_copy_of_an_unconsumed_record_is_not_given_to_an_equal_consumed_one_that_has_none(way) -> None:
+    """Somebody else has written an equal record at another time, and the tool has changed the headers of one copy."""
+    case = parse("S a+h@0 u@1 a+h@0 a@4 z@5 T a+h@0<2 a@4<3 a+h@900 a+x@901 z@5<4 C=2")
+    assert not Truth(case).skipped(way(case).offset)
