@@ -172,7 +172,7 @@ def lags(
     # A later one may be there, and equal to one that is deleted.
     others = "nor any after it that can be told from consumed ones" if deleted else "and none after it"
     wait = WAIT + (" only if it has not copied this record yet" if deleted else "")
-    to_come = anchor - reached
+    to_come = max(1, anchor - reached)  # of equal records, the copies may be those of the last ones
     hidden = hidden_records(destination.facts, (to_come + 1) // 2)  # the source may have a marker after each record
     return blocked(
         Reason.DESTINATION_LAGS,

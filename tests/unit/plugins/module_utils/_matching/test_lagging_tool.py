@@ -151,6 +151,12 @@ class TestOpenTransaction:
         assert (decision.reason, decision.to_come) == (Reason.DESTINATION_LAGS, 600)
         assert ("transaction" in decision.detail) is named
 
+    @pytest.mark.parametrize("text", ["S a@- a@- T a@-<0 C=2", "S b@1 a@5 a@5 T b@1<0 a@5<1 F a@5<2 C=3"])
+    def test_none_is_named_where_equal_records_have_come_and_none_is_open(self, text: str) -> None:
+        decision = rule.near(parse(text)).decision
+        assert (decision.reason, decision.to_come) == (Reason.DESTINATION_LAGS, 1)
+        assert "transaction" not in decision.detail
+
     def test_it_is_named_where_a_part_is_visible(self) -> None:
         decision = settle(50, log(run(0, 100)), log(run(0, 30), high_watermark=100)).decision
         assert (decision.reason, decision.lossless_offset) == (Reason.DESTINATION_LAGS, 30)
