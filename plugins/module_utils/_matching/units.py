@@ -199,5 +199,6 @@ class Units:
         missing = max(0, count.consumed + count.wanted - len(by_age)) if count.wanted else 0
         for at, places in itertools.groupby(sorted(by_age), self._sides.destination_at):
             copies = list(places)
-            consumed = missing + len(copies) - wanted[at] if count.consumed else 0
+            # What hidden records want may be copies of consumed ones.
+            consumed = missing + len(copies) - min(wanted[at], max(0, need - count.hidden)) if count.consumed else 0
             yield _Part(at, Tally(copies, wanted[at], consumed, count.hidden), count.wanted > 0, unit)

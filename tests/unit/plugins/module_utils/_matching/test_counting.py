@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import tallies
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs, LogSet
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import Answer
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from tests.support.findings import read
 from tests.support.one_log import OneLog
 
@@ -125,3 +127,12 @@ def test_copies_that_rounding_has_given_the_time_of_equal_records_are_wanted_all
     # Of three unconsumed records, one of time 3 was rounded to 0; two consumed ones of another partition follow.
     (count,) = tallies({40: 1, 100: 1}, {0: 2, 3: 1}, [(0, 0), (1, 0), (2, 0), (3, 40), (4, 100)])
     assert (count.first_wanted, count.skipped(0), count.skipped(1)) == (0, 0, 1)
+
+
+def test_a_second_copy_that_may_be_that_of_a_hidden_record_counts_as_repeated_in_several_partitions_too() -> None:
+    """The tool has copied a consumed record twice, and an open transaction, which may abort, hides an equal one."""
+    first, hidden = (Record(offset, 5, b"a", b"a") for offset in (0, 10))
+    copies = LogSet([[first], [first]], (0, 0), (1, 1))
+    logs = Logs(LogSet([[first, hidden]], (0,), (12,)), copies, timestamps=True, stable=(9,), only_doubled=False)
+    (count,) = logs.count([(1,)])
+    assert [(answer.offset, answer.repeats) for answer in count.answers] == [(1, 0), (0, 1)]
