@@ -13,7 +13,7 @@ import dataclasses
 import random as rnd
 import typing as t
 
-from tests.attack.case import Case, Copy, Edges, Original
+from tests.attack.case import HOUR, Case, Copy, Edges, Original
 from tests.attack.classes import DECLARED
 from tests.attack.worlds import world
 
@@ -94,9 +94,11 @@ def merged(name: str, seed: int) -> list[Merged]:
     random = rnd.Random(f"merged {name} {seed}")
     worlds = [world(name, seed * 10 + number).cases for number in range(random.choice((2, 2, 3)))]
     sources = [_renamed(cases[0], letter) for cases, letter in zip(worlds, "pqr", strict=False)]
-    if not name.startswith(DECLARED) and _times_are_kept_partly(sources):
-        # Else copies of records that the source does not show would stand for others, which declared classes are for.
-        sources = list(map(_without_copies_of_unseen, sources))
+    if not name.startswith(DECLARED):
+        # Else copies would look like those of others, which declared classes are for: of records that the source does not show,
+        # or of other partitions, whose tools have not looked at the times of this one.
+        sources = list(map(_without_copies_of_unseen, sources)) if _are_kept_partly(sources) else sources
+        sources = [_with_own_looks(case, sources) for case in sources]
     width = random.choice((1, 1, 2))
     keyed = random.random() < 0.6
     left = [list(reversed(case.destination)) for case in sources]
@@ -124,12 +126,33 @@ def merged(name: str, seed: int) -> list[Merged]:
     return result
 
 
-def _times_are_kept_partly(sources: t.Iterable[Case]) -> bool:
-    kept = set()
+def _are_kept_partly(sources: t.Iterable[Case]) -> bool:
+    """Have tools kept the times, or the headers, of some copies only?"""
+    times, texts = set(), set()
     for case in sources:
-        times = {record.offset: record.time for record in case.source}
-        kept |= {times[copy.origin] == copy.time for copy in case.destination if copy.origin is not None}
-    return len(kept) > 1
+        records = {record.offset: record for record in case.source}
+        for copy in case.destination:
+            if copy.origin is not None:
+                times.add(records[copy.origin].time == copy.time)
+                texts.add(records[copy.origin].text == copy.text)
+    return len(times) > 1 or len(texts) > 1
+
+
+def _with_own_looks(case: Case, sources: t.Iterable[Case]) -> Case:
+    """With another time for each copy that has got that of an equal record of another partition."""
+    times = {record.offset: record.time for record in case.source}
+    own = {_look(record) for record in case.source}
+    others = {_look(record) for each in sources for record in each.source} - own
+
+    def changed(copies: t.Iterable[Copy]) -> tuple[Copy, ...]:
+        return tuple(
+            copy._replace(time=copy.time + 1000 * HOUR)
+            if copy.origin is not None and copy.time != times[copy.origin] and _look(copy) in others
+            else copy
+            for copy in copies
+        )
+
+    return dataclasses.replace(case, destination=changed(case.destination), to_come=changed(case.to_come))
 
 
 def _without_copies_of_unseen(case: Case) -> Case:
