@@ -208,6 +208,7 @@ from ..module_utils._model.replication_policy import ReplicationPolicy
 from ..module_utils._module import files, options, results
 from ..module_utils._module.frame import Module
 
+_DEDICATED = "MirrorSourceConnector"  # how a dedicated MirrorMaker 2 cluster calls its connector
 _SAME_NAME = "${topic}"  # the topic.rename.format with which Replicator keeps the names of topics
 
 
@@ -301,7 +302,18 @@ def _check_method(params: dict[str, t.Any]) -> None:
             f"{option_name('offsets_topic')} and {option_name('worker_group')} are for {option_name('method')} topic",
             remedy="remove them",
         )
-    topic = params["offsets_topic"]
+    if params["method"] == "rest" and not params["rest"]:
+        raise InvalidInput(
+            f"{option_name('method')} is rest, and {option_name('rest')} is missing",
+            remedy="give it the url of a worker",
+        )
+    topic, is_dedicated = params["offsets_topic"], params["connector"] == _DEDICATED
+    if params["method"] == "topic" and not (is_dedicated or (topic and params["worker_group"])):
+        raise InvalidInput(
+            f"{option_name('connector')} is {params['connector']}, and nothing says where its workers store offsets",
+            why=f"a dedicated MirrorMaker 2 cluster calls its connector {_DEDICATED}, and would not look there",
+            remedy=f"set {option_name('offsets_topic')} and {option_name('worker_group')}, or {option_name('method')} to rest",
+        )
     if topic and not params["worker_group"] and not OFFSETS_TOPICS.fullmatch(topic):
         raise InvalidInput(
             f"{option_name('offsets_topic')} is {topic}, and {option_name('worker_group')} is missing",
@@ -333,14 +345,14 @@ def main() -> None:
         "state": options.choices("present", "rolled_back", default="present"),
         "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
         "replication_policy": {**options.POLICY["replication_policy"], "required": True},
-        "connector": {"type": "str", "default": "MirrorSourceConnector"},
+        "connector": {"type": "str", "default": _DEDICATED},
         "method": options.choices("topic", "rest", default="topic"),
         **options.optional("str", "offsets_topic", "worker_group"),
         "rest": {"type": "dict", "options": options.HTTP_SERVICE},
         **options.spec_of(use_case.Handover),
         "receipt": {"type": "path", "required": True},
     }
-    Module(spec, required_if=[("method", "rest", ("rest",))]).run(connect_offsets)
+    Module(spec).run(connect_offsets)
 
 
 if __name__ == "__main__":

@@ -73,6 +73,7 @@ class NoteKind(enum.StrEnum):
     NOT_COMPARED = "not_compared"
     POSITION_MISSING = "position_missing"
     ALIAS_UNCERTAIN = "alias_uncertain"
+    OFFSETS_TOPIC_NEW = "offsets_topic_new"
     # promotions
     TOPIC_LEFT_MISSING = "topic_left_missing"
     FEWER_REPLICAS = "fewer_replicas"

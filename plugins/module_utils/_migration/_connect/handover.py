@@ -13,10 +13,10 @@ from ..._model.choosing import Holder
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connect_receipt import ConnectEntry, ConnectReceipt
 from ..._model.connection import Connection
-from ..._model.errors import NothingSelected, OtherCluster, PositionsMoved, PositionsUnclear
+from ..._model.errors import NothingSelected, OptionRefused, PositionsMoved, PositionsUnclear
 from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind, excluded
-from ..._model.option_names import option_name
+from ..._model.option_names import another_directory, option_name
 from ..._model.policies import OnMisplaced, OnRewind
 from ..._model.records import TopicPartition, every_partition
 from ..._model.replication_policy import HEARTBEATS, ReplicationPolicy
@@ -68,9 +68,11 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
         return blank
     check_cluster("receipt", ClusterIdentity(known.cluster_id), destination, keeps_rollback())
     if dataclasses.replace(known, cluster_id=blank.cluster_id, entries=()) != blank:
-        raise OtherCluster(
+        raise OptionRefused(
             f"the receipt is of {known.connector} in {known.store}, and this is {blank.connector} in {blank.store}",
-            remedy=keeps_rollback(),
+            remedy=f"correct {option_name('replication_policy')}, {option_name('connector')}, {option_name('method')} or "
+            f"{option_name('offsets_topic')}; or {another_directory()} for another connector, because the rollback of the "
+            "earlier run needs this file",
         )
     return known
 

@@ -16,6 +16,7 @@ from ..._model.connection import Connection
 from ..._model.errors import DamagedRecord
 from ..._model.new_topics import NewTopic
 from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
 from ..._model.records import TopicPartition
 from ..._model.wording import counted
 from ..._records.tables import NewRecord, write_records
@@ -107,6 +108,12 @@ class TopicStore:
         return {self.topic: NewTopic(_PARTITIONS, factor, _SETTINGS)}
 
     def _doubts(self) -> tuple[Note, ...]:
+        if not OFFSETS_TOPICS.fullmatch(self.topic):  # the user has named it
+            text = (
+                f"{self.topic} is not there yet: see that {option_name('offsets_topic')} is offset.storage.topic of the "
+                f"workers of {self.connector}, which otherwise copy everything again."
+            )
+            return (Note(NoteKind.OFFSETS_TOPIC_NEW, text),)
         others = [name for name in topics.list_topics(self.connection) if OFFSETS_TOPICS.fullmatch(name)]
         if not others:
             return ()

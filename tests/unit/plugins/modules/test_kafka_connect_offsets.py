@@ -74,6 +74,12 @@ def test_the_method_chooses_the_store(hand_over, monkeypatch):
     ("options", "said"),
     [
         ({"method": "rest", "rest": {"url": "http://127.0.0.1:1"}, "worker_group": "w"}, "are for method topic"),
+        ({"method": "rest"}, "method is rest, and rest is missing. Give it the url of a worker"),
+        ({"connector": "mirror"}, "connector is mirror, and nothing says where its workers store offsets"),
+        (
+            {"connector": "mirror", "offsets_topic": "mm2-offsets.src.internal"},
+            "Set offsets_topic and worker_group, or method to rest",
+        ),
         ({"offsets_topic": "connect-offsets"}, "Set worker_group to the group.id of these workers"),
         (
             {"replicator": {"topic_rename_format": "${topic}.copy"}},

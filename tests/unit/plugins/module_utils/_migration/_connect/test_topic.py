@@ -41,6 +41,16 @@ def test_what_is_not_allowed_is_told_before_anything_is_written(monkeypatch, cou
         store.check()
 
 
+def test_a_topic_that_the_user_has_named_and_that_is_not_there_yet_is_doubted(monkeypatch):
+    """Its name may be misspelt, whatever topics of a dedicated MirrorMaker 2 there are."""
+    monkeypatch.setattr(topic.topics, "partition_counts", lambda *_given: {})
+    monkeypatch.setattr(topic.topics, "list_topics", lambda _connection: ["mm2-offsets.src.internal"])
+    stored = topic.TopicStore(Connection("cloud", ("d:1",)), "connect-offsetz", "workers", "mirror", "src").read()
+    (note,) = stored.notes
+    assert stored.offsets == {} and note.kind == "offsets_topic_new"
+    assert "connect-offsetz is not there yet: see that offsets_topic is offset.storage.topic" in note.text
+
+
 def test_a_new_topic_that_takes_no_records_while_brokers_are_down_is_told_before_it_is_made(monkeypatch):
     monkeypatch.setattr(topic, "check_stopped", lambda *_given: None)
     monkeypatch.setattr(topic.topics, "partition_counts", lambda *_given: {})
