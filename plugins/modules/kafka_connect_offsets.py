@@ -85,7 +85,7 @@ options:
     required: true
   connector:
     description: Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the
-      default V(MirrorSourceConnector).
+      default V(MirrorSourceConnector). Another name needs O(offsets_topic) and O(worker_group), or O(method=rest).
     type: str
     default: MirrorSourceConnector
   method:

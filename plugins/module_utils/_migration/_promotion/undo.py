@@ -125,7 +125,14 @@ def undo_promotion(
     left = {name: known for name, known in undo.receipt.topics.items() if name not in empty}
     save(dataclasses.replace(undo.receipt, topics=left))
     if undo.is_partial:
-        rest = plan_undo(destination, undo.receipt, remove_created)
+        try:
+            rest = plan_undo(destination, undo.receipt, remove_created)
+        except NotAuthorized as exc:  # what is done already must not look as if it were not
+            raise NotAuthorized(
+                f"the ACLs are as before the promotion again, and the topics are not: this user still {exc.what}",
+                cluster=exc.cluster,
+                remedy=f"{exc.remedy}, and roll back again",
+            ) from exc
         done = undo_promotion(destination, rest, remove_created, save)
         return dataclasses.replace(done, plan=dataclasses.replace(done.plan, acls=plan.acls))
     filled = counts.keys() - empty

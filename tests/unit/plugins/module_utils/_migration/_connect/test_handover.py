@@ -579,7 +579,9 @@ def test_a_receipt_of_another_store_is_refused(run, monkeypatch):
     store = Stored({})
     blank = handover.receipt_of(store, DESTINATION, None)
     assert handover.receipt_of(store, DESTINATION, blank) == blank
-    with pytest.raises(Refused, match="the receipt is of MirrorSourceConnector.* Correct replication_policy, connector,"):
+    with pytest.raises(
+        Refused, match="the receipt is of MirrorSourceConnector.* Correct replication_policy, connector,"
+    ):
         handover.receipt_of(store, DESTINATION, dataclasses.replace(blank, source_alias="primary"))
 
 

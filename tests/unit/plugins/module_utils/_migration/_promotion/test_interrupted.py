@@ -312,6 +312,19 @@ def test_a_rollback_names_the_acls_that_it_needs_before_it_changes_anything(
         undo.plan_undo(DESTINATION, added, True)
 
 
+def test_a_rollback_that_lacks_an_acl_when_the_acls_are_back_says_that_they_are(destination, run, monkeypatch):
+    run.promote()
+    with monkeypatch.context() as patched:
+        patched.setattr(undo, "missing_topic_acls", lambda *_given: ["TOPIC DELETE on new"])
+        undone = undo.plan_undo(DESTINATION, run.receipt(), True)
+        with pytest.raises(NotAuthorized, match="the ACLs are as before .* still needs ACL TOPIC DELETE on new"):
+            undo.undo_promotion(DESTINATION, undone, True, run.save)
+    assert destination.acls == FIRST[1] and "new" in destination.topics
+    rest = undo.plan_undo(DESTINATION, run.receipt(), True)
+    undo.undo_promotion(DESTINATION, rest, True, run.save)
+    assert "new" not in destination.topics
+
+
 @pytest.mark.parametrize("writes", [1, 2, 3, 4])
 def test_what_somebody_has_set_instead_of_a_run_that_was_killed_comes_back(destination, run, writes):
     with destination.killed_after(writes):
