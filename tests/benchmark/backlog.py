@@ -48,19 +48,7 @@ def copy(bed: Bed) -> None:
         for name in ("backlog", "kilobytes-backlog"):
             _beside_others(bed, filled(bed, name), cores_2, cores_1, loops)
             remove(bed.source.near, LOADS[name].topic_names)
-        _codecs(bed, cores_2)
     _memory(bed)
-
-
-def crumbs(bed: Bed) -> None:
-    """What does a copy of very many small partitions cost, which is no question of records?"""
-    load = filled(bed, "crumbs")
-    partitions = len(load.topic_names) * load.partitions
-    print(f"\ncrumbs: copy {partitions:,} partitions of {load.records} records", flush=True)
-    runs = [module_copied(bed, load) for _again in range(1 if bed.short else REPEATS)]
-    seconds = " ".join(f"{run.seconds - IDLE_WAIT:.1f}" for run in runs)
-    print(f"  {MODULE}: {seconds} s; {max(run.megabytes for run in runs):.0f} MB in all processes together", flush=True)
-    remove(bed.source.near, load.topic_names)
 
 
 def _beside_others(bed: Bed, load: Load, cores_2: Program, cores_1: Program, loops: t.Sequence[Program]) -> None:
@@ -92,27 +80,6 @@ def _beside_others(bed: Bed, load: Load, cores_2: Program, cores_1: Program, loo
     print(f"  {MODULE}: {most:.0f} MB in all processes together", flush=True)
 
 
-def _codecs(bed: Bed, program: Program) -> None:
-    """What does compression cost?"""
-    load = filled(bed, "documents")
-    print(
-        f"\ncopy: {_records(load):,} documents of {load.value_bytes:,} bytes, with and without compression", flush=True
-    )
-    turns: Turns = {}
-    sizes = {}
-    for _again in range(1 if bed.short else REPEATS):
-        for codec in ("none", "lz4"):
-            copied, turn = _copied(bed, load, [program], {"compression.type": codec})
-            turns.setdefault(codec, []).append(turn)
-            logs = (bed.folder / "destination").rglob(f"{copied.topic_names[0]}-*/*.log")
-            sizes[codec] = sum(log.stat().st_size for log in logs)
-            remove(bed.destination.near, copied.topic_names)
-    _table(turns)
-    print(
-        f"  {sizes['none'] / 1e6:.0f} MB without, {sizes['lz4'] / 1e6:.0f} MB with lz4 at the destination", flush=True
-    )
-
-
 def _memory(bed: Bed) -> None:
     """Does the memory grow with the records' size?"""
     print(f"\ncopy: memory of all processes together\n  {'':<46}{'MB':>11}{'seconds':>11}", flush=True)
@@ -132,12 +99,6 @@ def _warm(bed: Bed, load: Load, program: Program) -> Turn:
 
 def _worked(bed: Bed, load: Load, programs: t.Sequence[Program]) -> Turn:
     """Let them copy a topic together, a share of its partitions each."""
-    copied, turn = _copied(bed, load, programs, {})
-    remove(bed.destination.near, copied.topic_names)
-    return turn
-
-
-def _copied(bed: Bed, load: Load, programs: t.Sequence[Program], config: dict[str, str]) -> tuple[Load, Turn]:
     copied = load._replace(name=f"copy-{next(_number)}")
     create(bed.destination.near, copied)
     before = sum(program.cpu() for program in programs)
@@ -151,13 +112,13 @@ def _copied(bed: Bed, load: Load, programs: t.Sequence[Program], config: dict[st
                 "to": copied.topic_names[0],
                 "partitions": partitions[number :: len(programs)],
                 "records": load.records,
-                "client_config": config,
             }
         )
     records = _records(load)
     seconds = max(program.answer(records // len(programs)) for program in programs)
     used = sum(program.cpu() for program in programs) - before
-    return copied, Turn(records / seconds, used / records * 1e6)
+    remove(bed.destination.near, copied.topic_names)
+    return Turn(records / seconds, used / records * 1e6)
 
 
 def module_copied(bed: Bed, load: Load) -> Run:

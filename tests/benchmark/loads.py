@@ -24,8 +24,6 @@ BEGIN, STEP = 1_700_000_000_000, 10  # the first record's timestamp, and the tim
 BATCH_BYTES = 16384  # as Java's producers and so MirrorMaker 2 have it by default
 LARGEST = 1_048_588  # what topics take as a batch by default, in bytes
 SECONDS = 600.0  # for 20,000 partitions of a busy machine, too
-SEGMENTS = ("private", "business", "reseller", "employee", "unknown")
-STATES = ("created", "paid", "shipped", "returned")
 
 Commits = dict[str, dict[tuple[str, int], int]]
 
@@ -33,8 +31,7 @@ Commits = dict[str, dict[tuple[str, int], int]]
 class Load(t.NamedTuple):
     """Topics, and groups that each consume one of them. records and partitions are those of each.
 
-    Every caught_up-th group has consumed everything, the others stand anywhere; 0: all others. documents: values look like
-    a shop's JSON, which a codec makes about five times as small, instead of being numbers and dots. batch_bytes: of a batch.
+    Every caught_up-th group has consumed everything, the others stand anywhere; 0: all others. batch_bytes: of a batch.
     """
 
     name: str
@@ -44,7 +41,6 @@ class Load(t.NamedTuple):
     groups: int
     caught_up: int
     value_bytes: int = 100
-    documents: bool = False
     batch_bytes: int = BATCH_BYTES
 
     @property
@@ -93,18 +89,15 @@ LOADS = {
         Load("waves", topics=20, partitions=50, records=200, groups=200, caught_up=2),
         Load("shared", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
         Load("teams", topics=40, partitions=5, records=200, groups=4_000, caught_up=0),
-        Load("crowd", topics=1, partitions=100, records=20, groups=0, caught_up=0),
         Load("bytes", topics=1, partitions=16, records=125_000, groups=0, caught_up=0),
         Load("kilobytes", topics=1, partitions=16, records=30_000, groups=0, caught_up=0, value_bytes=1000),
         Load("tenth", topics=1, partitions=16, records=62_500, groups=1, caught_up=0),
         Load("whole", topics=1, partitions=16, records=625_000, groups=1, caught_up=0),
         Load("backlog", topics=1, partitions=16, records=125_000, groups=0, caught_up=0),
         Load("kilobytes-backlog", topics=1, partitions=16, records=31_250, groups=0, caught_up=0, value_bytes=1000),
-        Load("documents", 1, partitions=16, records=31_250, groups=0, caught_up=0, value_bytes=1000, documents=True),
         Load("medium", topics=1, partitions=16, records=31_250, groups=0, caught_up=0, value_bytes=1_000),
         Load("large", topics=1, partitions=16, records=40, groups=0, caught_up=0, value_bytes=1_000_000),
         Load("largest", topics=1, partitions=16, records=4, groups=0, caught_up=0, value_bytes=10_000_000),
-        Load("crumbs", topics=100, partitions=50, records=20, groups=0, caught_up=0),
         Load("mirrored", topics=2, partitions=1, records=1_000_000, groups=100, caught_up=0),
         Load("synced", topics=1, partitions=20, records=20_000, groups=500, caught_up=0),
         Load("small", topics=40, partitions=50, records=20, groups=0, caught_up=0),
@@ -154,8 +147,7 @@ def fill(address: str, load: Load, foreign: int) -> None:
         for partition in range(load.partitions):
             for number in range(-foreign, load.records):
                 key = b"%d" % number
-                text = _document(number, load.value_bytes) if load.documents else f"{name} {partition} {number} "
-                value = text.encode().ljust(load.value_bytes, b".")
+                value = f"{name} {partition} {number} ".encode().ljust(load.value_bytes, b".")
                 while True:
                     try:
                         producer.produce(name, value, key, partition, timestamp=BEGIN + number * STEP)
@@ -167,21 +159,6 @@ def fill(address: str, load: Load, foreign: int) -> None:
         raise TimeoutError(f"{left} records were not delivered")
     for error in failures:
         raise KafkaException(error)
-
-
-def _document(number: int, size: int) -> str:
-    """About so many bytes of JSON. What differs from one to the next are numbers and a few words."""
-    any_number = number * 2654435761 % (1 << 32)  # of Knuth's hash
-    head = (
-        f'{{"orderId": "{any_number:08x}-{number:012d}", "customer": {{"id": {any_number % 99991}, '
-        f'"segment": "{SEGMENTS[any_number % 5]}"}}, "status": "{STATES[any_number % 7 % 4]}", "lines": ['
-    )
-    lines = (
-        f'{{"sku": "{(any_number * line) % 999983:06d}", "quantity": {any_number % line + 1}, '
-        f'"price": {any_number % (1000 * line) / 100:.2f}, "currency": "EUR"}}'
-        for line in range(1, size // 80)
-    )
-    return (head + ", ".join(lines))[: size - 2] + "]}"
 
 
 def main(address: str, foreign: str, *names: str) -> None:

@@ -2,8 +2,8 @@
 
 """How fast is it? Starts two clusters, measures, prints tables, and stops all that it started.
 
-    run.py [--short] [plan] [groups] [back] [many] [commit] [length] [distance] [scan] [cold] [match] [verify] [proof] [copy]
-           [crumbs] [sync] [rounds] [window] [promotion] [assessment] [estate] [logs]
+    run.py [--short] [plan] [groups] [back] [commit] [length] [distance] [scan] [cold] [verify] [proof] [copy]
+           [sync] [rounds] [window] [promotion] [assessment] [estate] [logs]
 
 All of them by default but assessment, estate, whose size ESTATE_GROUPS and ESTATE_PARTITIONS say, and logs: LOG_RECORDS.
 --short: copy and sync with a tenth of the records, and once instead of three times, which measures nothing. docs/speed.md

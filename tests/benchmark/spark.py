@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The questions about Spark: how fast it reads, how soon it is there, how fast it finds."""
+"""The questions about Spark: how fast it reads, how soon it is there."""
 
 from __future__ import annotations
 
@@ -89,16 +89,6 @@ def cold(bed: Bed) -> None:
                 seconds.setdefault(name, []).append(sum(program.began))
     _table(seconds)
     print("  targets: 5.5 s with, 10 s without", flush=True)
-
-
-def match(_bed: Bed) -> None:
-    """How long does it take to find 100,000 records among 10 million that were scanned?"""
-    print(
-        "\nmatch: 10,000,000 scanned records joined with 100,000 wanted fingerprints, nothing of the large side shuffled"
-    )
-    with started("match") as program:
-        _table({"match": [program.work({}, 100_000) for _again in range(REPEATS)]}, 10_000_000)
-    print("  target: 15 s", flush=True)
 
 
 def _asked(address: str, load: Load) -> dict[str, t.Any]:

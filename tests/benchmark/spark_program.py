@@ -2,7 +2,7 @@
 
 """A Spark session that is given work line by line, so that rivals can take turns, each in a process of its own.
 
-    spark_program.py scan [MASTER] | connector JAR... | match | copy MASTER
+    spark_program.py scan [MASTER] | connector JAR... | copy MASTER
 
 It prints how long the session took, and the first job with Arrow; then for each line of JSON the seconds of its work.
 """
@@ -17,7 +17,7 @@ import time
 import typing as t
 import uuid
 
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import SparkSession
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
@@ -34,12 +34,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs im
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import scan_frame
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
 from tests.benchmark.loads import LARGEST
 
 MASTER = "local[2]"
 MEMORY = "2g"
-SCANNED, WANTED = 10_000_000, 100_000
 GROUPS = 50
 
 Work = t.Callable[[SparkSession, dict[str, t.Any]], tuple[float, int]]
@@ -74,29 +73,10 @@ def connected(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]
     return time.perf_counter() - begin, found[0]
 
 
-def matched(spark: SparkSession, _asked: dict[str, t.Any]) -> tuple[float, int]:
-    """Join the kept rows of a scan with a broadcast set of wanted fingerprints; every hundredth is wanted."""
-    columns = (
-        "id % 16 as partition",
-        "id div 16 as offset",
-        "id as timestamp",
-        "unhex(md5(string(id))) as fingerprint",
-    )
-    wanted = spark.range(0, SCANNED, SCANNED // WANTED).selectExpr(*columns)
-    with kept(spark.range(0, SCANNED, 1, 8).selectExpr(*columns)) as rows:
-        begin = time.perf_counter()
-        found = rows.join(functions.broadcast(wanted.select("fingerprint", "timestamp")), ["fingerprint", "timestamp"])
-        plan = found._jdf.queryExecution().toString()
-        places = found.groupBy("partition").agg(functions.min("offset"), functions.count("*").alias("n")).collect()
-        seconds = time.perf_counter() - begin
-    assert "SortMergeJoin" not in plan and "ShuffledHashJoin" not in plan and "BroadcastHashJoin" in plan
-    return seconds, sum(row["n"] for row in places)
-
-
 def copied(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]:
     """Copy a topic to an empty one as the collection does, for many groups, each at another offset."""
     source = connection_from({"bootstrap_servers": asked["source"]})
-    destination = connection_from({"bootstrap_servers": asked["destination"], "client_config": asked["client_config"]})
+    destination = connection_from({"bootstrap_servers": asked["destination"]})
     begin = time.perf_counter()
     jobs = _jobs(destination, asked)
     records = copy(spark, source, destination, jobs)
@@ -122,7 +102,7 @@ def _jobs(destination: Connection, asked: dict[str, t.Any]) -> list[Job]:
 
 
 def main(kind: str, *words: str) -> None:
-    works: dict[str, Work] = {"scan": scanned, "connector": connected, "match": matched, "copy": copied}
+    works: dict[str, Work] = {"scan": scanned, "connector": connected, "copy": copied}
     out = os.fdopen(os.dup(1), "w")  # a session has the process's output
     begin = time.perf_counter()
     with _session(kind, words) as spark:
