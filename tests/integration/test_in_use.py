@@ -100,7 +100,6 @@ def test_the_end_of_a_run_and_its_report_name_the_groups_that_were_left_out(
             assert "Rolled back: 1 of 1 group-partition of 1 group." in ticket
             assert f"Earlier runs wrote nothing for {orders}. So this one leaves it out" in undone
             assert committed(destination, quiet) == {}
-            assert "is not in the receipt" in failed(controller.migrate_groups(groups=[orders[:-1]], phase="rollback"))
             output = done(controller.migrate_groups(groups=[orders], directory="alone", **policies)).output
             assert "Next: look at what is left out, and run the same command again." in output
 

@@ -179,22 +179,6 @@ def test_a_wrong_policy_is_told_which_topics_there_are(world):
     world.all_exact()
 
 
-def test_what_is_missing_or_too_much_is_said(world):
-    world.create()
-    produce(world.source, world.topic, [numbered(number) for number in range(10)])
-    copy(world.source, world.destination, world.topic)
-    world.stand(5)
-    world.index(world.sync(0, 0))
-    assert "snapshot" in world.refused(snapshot=None)
-    assert "source" in world.refused(source=None)
-    assert "strategy" in world.refused(source=None, snapshot=None, strategy="records", groups=["any"])
-    assert "groups" in world.refused(groups=["any"])
-    its = world.migration.translate
-    assert "replication_policy" in its(via=refuses, strategy="mirror_maker")
-    assert "target_alias" in world.refused(replication_policy={"name": "identity", "source_alias": "a"})
-    assert not world.migration.plan_file.exists()
-
-
 def test_an_index_that_forgets_or_is_damaged_is_only_a_hint(world):
     world.create()
     world.stand(0)

@@ -29,16 +29,3 @@ def test_what_spark_reads_for_a_plan_is_told(source, destination, topic, migrati
         "comparing up to 4,003 records of 1 partition with Spark",
         f"comparing up to 240 records of topic {other} with Spark",
     ]
-
-
-def test_who_waits_for_the_replication_tool_says_so(source, destination, topic, migration):
-    for cluster in (source, destination):
-        create_topic(cluster, topic)
-    produce(source, topic, numbered(20))
-    copy(source, destination, topic, lag=15)
-    commit(source, topic, {(topic, 0): 10})
-    migration.snapshot(topic)
-    lines = migration.directory.parent / "progress"
-    migration.translate(progress_file=str(lines), wait_for_replication=2)
-    waiting = [line for line in lines.read_text().splitlines() if "waiting" in line]
-    assert waiting == [f"waiting for the replication tool: {topic}-0 lags by 5 records (2 s left)"]

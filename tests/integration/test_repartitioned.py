@@ -199,10 +199,6 @@ def test_what_cannot_be_meant_is_refused(source, destination, topics, migration)
     group = name("g")
     commit(source, group, {(name(each), 0): 3 for each in "abc"})
     migration.snapshot(group)
-    merged = {"topic_map": [{"name": name("a"), "to": name("b")}]}
-    message = migration.translate(via=refuses, **merged, repartitioned=[name("a")])
-    assert "two sources map to one destination" in message
-    assert "name both topics in repartitioned" in message
     message = migration.translate(via=refuses, strategy="identical", repartitioned=[name("c")])
     assert "strategy identical keeps offsets" in message
     entries = migration.translate(repartitioned=[name("[ac]")])["entries"]

@@ -1,7 +1,6 @@
-"""Whole ranges come back as small ones do, and whatever becomes of a log or a broker meanwhile is told."""
+"""Whatever becomes of a log or a broker while whole ranges are read is told; that records come back whole: test_readers.py."""
 
 import os
-import random
 import signal
 import time
 
@@ -14,52 +13,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotAuthorized,
     NotFound,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import (
-    TopicPartition,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import scanning
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import plain_fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
 from testbed.clients import Message, create_topic, delete_records, delete_topic, partitions_everywhere, produce
-from tests.support.logs import VARIED
-from tests.support.readers import in_small_ranges, scanned
-
-
-def test_everything_that_matching_needs_is_told(cluster, connection, topic):
-    create_topic(cluster, topic, retention_ms=-1)
-    produce(cluster, topic, VARIED)
-    create_topic(cluster, f"{topic}-stamped", message_timestamp_type="LogAppendTime")
-    produce(cluster, f"{topic}-stamped", VARIED)
-    ranges = [(TopicPartition(name, 0), 0, 3) for name in (topic, f"{topic}-stamped")]
-    for parts in (("key", "value", "headers"), ("key",)):
-        found = scanned(connection, ranges, parts=parts)
-        assert found == in_small_ranges(connection, ranges, parts=parts)
-        assert [[record.log_append_time for record in records] for records in found] == [[False] * 3, [True] * 3]
-
-
-def test_many_ranges_of_many_partitions_and_topics_come_in_one_go(cluster, connection, topic, monkeypatch):
-    monkeypatch.setattr(scanning, "_SMALL_WIDTH", 8)  # partitions that wait for their turn, too
-    choose = random.Random(1)
-    ranges = []
-    for name in (topic, f"{topic}-more"):
-        create_topic(cluster, name, partitions=20)
-        produce(cluster, name, [Message(b"%d" % n, partition=part) for n in range(500) for part in range(20)])
-        for partition in range(20):
-            bounds = [sorted(choose.sample(range(501), 2)) for _unused in range(3)]
-            ranges += [(TopicPartition(name, partition), *each) for each in bounds]
-    found = scanned(connection, ranges)
-    assert [[record.offset for record in records] for records in found] == [list(range(*each[1:])) for each in ranges]
-    assert found == in_small_ranges(connection, ranges)
-
-
-def test_large_records_come_too(source, newest, topic):
-    create_topic(source, topic, partitions=3, max_message_bytes=11_000_000)
-    for size in (1_000_000, 10_000_000, 100):
-        messages = [Message(os.urandom(size), partition=part) for part in range(3)]
-        produce(source, topic, messages, message_max_bytes=11_000_000)
-    ranges = [(TopicPartition(topic, part), 0, 3) for part in range(3)]
-    assert scanned(newest, ranges) == in_small_ranges(newest, ranges)
+from tests.support.readers import scanned
 
 
 @pytest.fixture

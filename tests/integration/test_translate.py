@@ -139,9 +139,13 @@ def test_wait_for_replication_sees_it_come(source, destination, both, migration)
     copy(source, destination, topic, lag=15)
     commit(source, topic, {(topic, 0): 10})
     migration.snapshot(topic)
+    lines = migration.directory.parent / "progress"
     begin = time.monotonic()
-    assert migration.translate(wait_for_replication=2)["entries"][0]["reason"] == "destination_lags"
+    lagging = migration.translate(wait_for_replication=2, progress_file=str(lines))
     assert 2 <= time.monotonic() - begin < 10
+    assert lagging["entries"][0]["reason"] == "destination_lags"
+    waiting = [line for line in lines.read_text().splitlines() if "waiting" in line]
+    assert waiting == [f"waiting for the replication tool: {topic}-0 lags by 5 records (2 s left)"]
     copy(source, destination, topic, keep=lambda record: record.offset >= 5)
     entry = migration.translate(wait_for_replication=30)["entries"][0]
     assert (entry["verdict"], entry["offset"]) == ("exact", 10)

@@ -166,6 +166,7 @@ MIRROR = {"strategy": "mirror_maker", **POLICY}
         ({"snapshot": None}, "there is no snapshot"),
         ({"groups": ["billing"]}, "groups is for checkpoints"),
         ({"strategy": "mirror_maker"}, "Set replication_policy"),
+        (MIRROR, "target_alias"),
         ({"source": None, **MIRROR}, "there is no source to find that in"),
         ({"topic_map": [{"name": "a", "to": "b"}], **POLICY}, "topic_map and replication_policy both name"),
         ({"wait_for_replication": -1}, "wait_for_replication"),
