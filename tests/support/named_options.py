@@ -13,6 +13,8 @@ from pathlib import Path
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 
+Named = t.TypeVar("Named")
+
 
 class Part(t.NamedTuple):
     """A function, a method, or all that a file does when it is imported. place: ``_migration.quiet.watch``."""
@@ -25,21 +27,32 @@ class Part(t.NamedTuple):
 @functools.cache
 def named_options(module: str) -> dict[str, set[str]]:
     """The options that messages of this module may name outside of ways(), with the places that name them."""
-    found = collections.defaultdict(set)
-    for part in _reached(f"modules.{module}"):
-        for option in _options(part.node):
-            found[option].add(part.place)
-    return dict(found)
+    return _by_what_is_named((part.place, _options_of(part)) for part in _reached(f"modules.{module}"))
 
 
 @functools.cache
 def named_values(module: str) -> dict[tuple[str, str], set[str]]:
     """The same for an option with a value: ``set {option_name('on_absent')} to warn``."""
+    return _by_what_is_named((part.place, _values_of(part)) for part in _reached(f"modules.{module}"))
+
+
+def _by_what_is_named(places: t.Iterable[tuple[str, t.Iterable[Named]]]) -> dict[Named, set[str]]:
     found = collections.defaultdict(set)
-    for part in _reached(f"modules.{module}"):
-        for pair in _values(part.node):
-            found[pair].add(part.place)
+    for place, its in places:
+        for each in its:
+            found[each].add(place)
     return dict(found)
+
+
+# Modules share most of what they call: a part is looked through once for all of them.
+@functools.cache
+def _options_of(part: Part) -> frozenset[str]:
+    return frozenset(_options(part.node))
+
+
+@functools.cache
+def _values_of(part: Part) -> frozenset[tuple[str, str]]:
+    return frozenset(_values(part.node))
 
 
 def _values(node: ast.AST, guard: str = "") -> t.Iterator[tuple[str, str]]:
@@ -67,30 +80,38 @@ def _options(node: ast.AST, guards: frozenset[str] = frozenset()) -> t.Iterator[
         yield from _options(child, guards)
 
 
-def _reached(module: str) -> t.Iterator[Part]:
+@functools.cache
+def _reached(module: str) -> tuple[Part, ...]:
     files = _imported(module)
     todo = [*_parts(module).values(), *(_parts(file)[""] for file in files)]
-    seen: set[str] = set()
+    seen: dict[str, Part] = {}
     while todo:
         part = todo.pop()
         if part.place not in seen:
-            seen.add(part.place)
-            yield part
-            todo += _called(part, files)
+            seen[part.place] = part
+            functions, methods = _called(part)
+            todo += functions
+            todo += (its for name in methods for its in _methods()[name] if its.file in files)
+    return tuple(seen.values())
 
 
-def _called(part: Part, files: t.Collection[str]) -> t.Iterator[Part]:
+@functools.cache
+def _called(part: Part) -> tuple[list[Part], set[str]]:
+    """Functions and classes, and the names of methods of whatever class."""
     own, names = _parts(part.file), _names(part.file)
+    functions: list[Part] = []
+    methods: set[str] = set()
     for node in ast.walk(part.node):
         if isinstance(node, ast.Name):
             file, name = names.get(node.id, (part.file, node.id))
-            yield from _function_or_class(_parts(file) if file else own, name)
+            functions += _function_or_class(_parts(file) if file else own, name)
         elif isinstance(node, ast.Attribute):
             file, name = names.get(node.value.id, ("", "")) if isinstance(node.value, ast.Name) else ("", "")
             if file and not name:
-                yield from _function_or_class(_parts(file), node.attr)
+                functions += _function_or_class(_parts(file), node.attr)
             else:
-                yield from (its for its in _methods()[node.attr] if its.file in files)
+                methods.add(node.attr)
+    return functions, methods
 
 
 def _function_or_class(parts: t.Mapping[str, Part], name: str) -> t.Iterator[Part]:
