@@ -97,7 +97,7 @@ matrix: .venv/.complete java  ## the package with other versions of Ansible, Pyt
 lock: .venv/.complete  ## pin the newest packages that requirements-dev.in allows (on Python 3.11)
 	@tools/lock.sh
 
-package: .venv/.complete  ## what galaxy servers get, in dist/; VERSION=0.2.0 writes notes, too, and refuses any other version
+package: .venv/.complete  ## what galaxy servers get, in dist/; VERSION=0.3.0 writes notes, too, and refuses any other version
 	@tools/package.sh $(if $(filter command line,$(origin VERSION)),$(VERSION))
 
 clean:  ## remove what builds and tests have left (the virtual environment and downloaded jars stay)

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: given
 short_description: Check what a role of this collection was given
-version_added: 0.2.0
+version_added: 0.3.0
 description:
   - Private to this collection. Do not use this look-up yourself, because it may change in any release.
   - Reads the variables of a role or playbook of this collection, and asks no cluster.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: said
 short_description: Say what a role of this collection has done
-version_added: 0.2.0
+version_added: 0.3.0
 description:
   - Private to this collection. Do not use this look-up yourself, because it may change in any release.
   - Reads the variables of a role of this collection and what its modules have returned.

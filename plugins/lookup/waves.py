@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: waves
 short_description: Read the files of waves
-version_added: 0.2.0
+version_added: 0.3.0
 description:
   - A wave is a file of variables of the role P(streamshift.kafka.group_migration#role), as C(-e @waves/billing.yml) gives
     them to a run. The look-up returns what the option O(streamshift.kafka.kafka_group_info#module:waves) takes.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: kafka_migration_run
 short_description: Begin and end a run in the directory of a migration, report on it, and bundle it for support
-version_added: 0.2.0
+version_added: 0.3.0
 description:
   - With O(state=begun), writes C(lease.json) to the directory of a migration. Until the run ends, the modules of another
     run write nothing there. Each of them fails with the process that holds the directory.
