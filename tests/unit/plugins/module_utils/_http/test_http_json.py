@@ -23,7 +23,7 @@ from tests.support.bad_http import BEHAVIOURS, BadServer, answers
 SECRET = "s3cret"
 ENCODED = base64.b64encode(b"me:" + SECRET.encode()).decode()
 SECONDS = 0.4  # that an answer may take, where none comes
-SOON = 5.0  # seconds: the machine is busy
+SOON = 20.0  # seconds: the machine is busy, and these servers hold on for a minute
 
 
 def get_token(address, **more):
