@@ -36,10 +36,11 @@ IN_PHASE: dict[str, dict[str, str | None]] = {
 }
 # {option: a value that messages offer, and that not every variable takes which has the option's place}
 _OFFERED = {"on_active_source": "warn"}
+_KILLED = 137  # as shells tell of a program that SIGKILL has ended, and Ansible of what the shell tells
 
 
 class OptionNamesActionModule(UnpackedActionModule):
-    """The action of every module of the collection. In other tasks than those of its roles, it only adds the seconds."""
+    """The action of every module of the collection. Outside of its roles, it adds the seconds, and says that it was killed."""
 
     _supports_check_mode = True
     _supports_async = True
@@ -61,6 +62,13 @@ class OptionNamesActionModule(UnpackedActionModule):
         wrap_async = bool(self._task.async_val) and not self._connection.has_native_async
         begin = time.monotonic()
         result: dict[str, t.Any] = self._execute_module(module_args=args, task_vars=task_vars, wrap_async=wrap_async)
+        if result.get("rc") == _KILLED and "failure" not in result:
+            # Ansible says only that there is no JSON.
+            result["msg"] = (
+                f"{self._task.action.rpartition('.')[2]} was killed, as the kernel does to a process where memory is short. "
+                "Run the same again: it goes on with what is written. If it is killed again, give it more memory."
+            )
+            result.pop("exception", None)
         if result.get("failed") and is_ours and (after := variables.get("__common_after_failure")) is not None:
             # A variable that cannot be worked out must not hide the failure itself.
             with contextlib.suppress(AnsibleError):

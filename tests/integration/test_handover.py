@@ -114,6 +114,7 @@ def test_the_playbook_looks_ahead_hands_over_once_and_goes_back(handover, contro
     stored = {partition: json.loads(value) for (_topic, partition), ((_place, value),) in handover.stored().items()}
     assert stored == {partition: {"offset": offset} for partition, offset in handover.copied.items()}
     assert real.changed == dry.changed > 0
+    assert "Next: start MirrorMaker 2" in real.output and "Next:" not in dry.output
     assert done(controller.hand_over_replicator(**its)).changed == 0
     assert done(controller.hand_over_replicator(phase="rollback", **its)).changed > 0
     assert {value for ((_place, value),) in handover.stored().values()} == {None}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.playbooks import NOWHERE, Controller, done
+from tests.support.playbooks import NOWHERE, Controller, done, failed
 
 # The files that each must be given, and what it says of them before it asks any cluster for anything.
 FILES = {
@@ -42,3 +42,15 @@ def test_defaults_of_the_action_group_hold_and_the_message_is_the_modules(module
     # The action plugin has given it a file for its progress, and has left nothing of it.
     (file,) = set(re.findall(r'"progress_file": "(.+?)"', outputs[module]))
     assert not Path(file).parent.exists()
+
+
+def test_a_module_that_is_killed_leaves_a_message_that_says_so(tmp_path):
+    """As the kernel does where memory is short."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nkill -KILL $$\n")
+    python.chmod(0o700)
+    task = {"streamshift.kafka.kafka_group_info": {"cluster": NOWHERE}}
+    play = {"vars": {"ansible_python_interpreter": str(python)}, "tasks": [task]}
+    said = failed(Controller(tmp_path, cloud=NOWHERE).run_play(**play))
+    assert "kafka_group_info was killed, as the kernel does" in said
+    assert "Run the same again" in said and "deserialization" not in said.split("fatal:")[0]
