@@ -195,10 +195,10 @@ class Units:
         by_age = sorted(count.copies, key=lambda place: (self._ages[place], place))
         need = min(count.wanted, len(by_age))
         wanted = collections.Counter(map(self._sides.destination_at, by_age[len(by_age) - need :]))
-        # Where copies are missing, nobody knows of which side, nor in which partition.
+        # Where copies are missing, nobody knows of which side, nor in which partition; nor which copy is the hidden record's,
+        # and which the second one of a consumed record.
         missing = max(0, count.consumed + count.wanted - len(by_age)) if count.wanted else 0
         for at, places in itertools.groupby(sorted(by_age), self._sides.destination_at):
             copies = list(places)
-            # What hidden records want may be copies of consumed ones.
-            consumed = missing + len(copies) - min(wanted[at], max(0, need - count.hidden)) if count.consumed else 0
-            yield _Part(at, Tally(copies, wanted[at], consumed, count.hidden), count.wanted > 0, unit)
+            consumed = missing + count.hidden + len(copies) - wanted[at] if count.consumed else 0
+            yield _Part(at, Tally(copies, wanted[at], consumed), count.wanted > 0, unit)

@@ -129,10 +129,25 @@ def test_copies_that_rounding_has_given_the_time_of_equal_records_are_wanted_all
     assert (count.first_wanted, count.skipped(0), count.skipped(1)) == (0, 0, 1)
 
 
-def test_a_second_copy_that_may_be_that_of_a_hidden_record_counts_as_repeated_in_several_partitions_too() -> None:
-    """The tool has copied a consumed record twice, and an open transaction, which may abort, hides an equal one."""
-    first, hidden = (Record(offset, 5, b"a", b"a") for offset in (0, 10))
-    copies = LogSet([[first], [first]], (0, 0), (1, 1))
-    logs = Logs(LogSet([[first, hidden]], (0,), (12,)), copies, timestamps=True, stable=(9,), only_doubled=False)
-    (count,) = logs.count([(1,)])
-    assert [(answer.offset, answer.repeats) for answer in count.answers] == [(1, 0), (0, 1)]
+@pytest.mark.parametrize(
+    ("numbers", "stable", "answers"),
+    [
+        pytest.param((2, 1, 1), 1, [(1, 0), (0, 1)], id="alone"),
+        pytest.param((3, 2, 1), 2, [(1, 1), (0, 1)], id="beside that of an unconsumed one"),
+        pytest.param((5, 5, 0), 4, [(1, 1), (0, 0)], id="once"),
+    ],
+)
+def test_a_second_copy_that_may_be_that_of_a_hidden_record_counts_as_repeated_in_several_partitions_too(
+    numbers: tuple[int, int, int], stable: int, answers: list[tuple[int, int]]
+) -> None:
+    """The tool may have copied a consumed record twice: an open transaction, which may abort, hides an equal one.
+
+    numbers: how many equal records the source, and the two partitions of the destination have.
+    """
+    records, *copies = ([Record(offset, 5, b"a", b"a") for offset in range(number)] for number in numbers)
+    destination = LogSet(copies, (0, 0), numbers[1:])
+    counted = Logs(
+        LogSet([records], (0,), numbers[:1]), destination, timestamps=True, stable=(stable,), only_doubled=False
+    )
+    (count,) = counted.count([(1,)])
+    assert [(answer.offset, answer.repeats) for answer in count.answers] == answers
