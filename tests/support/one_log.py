@@ -65,10 +65,10 @@ class OneLog:
     def judge(self, committed: int, offset: int) -> Judgement:
         """Content by content, without any of what makes counting quick."""
         sums = collections.Counter[str]()
-        for source, copies, second in self._contents:
+        for source, copies in self._contents:
             consumed = collections.Counter(time for place, time in source if place < committed)
             unconsumed = collections.Counter(time for place, time in source if place >= committed)
-            for count in tallies(consumed, unconsumed, copies, second=second):
+            for count in tallies(consumed, unconsumed, copies):
                 sums["skipped"] += count.skipped(offset)
                 sums["repeated"] += count.repeated(offset)
                 sums["absent"] += count.absent

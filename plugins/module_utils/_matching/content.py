@@ -8,25 +8,24 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from .tallies import Count, Doubted, Mixed, Numbers, Tally, Time, TimedCopies, surplus_wanted
+from .tallies import SECOND, Count, Doubted, Mixed, Numbers, Tally, Time, TimedCopies, surplus_wanted
 
 
 class Content(t.NamedTuple):
     """All records of one content: (place, time) at the source, (place, time) of the copies; both by place.
 
-    The time of a copy is None where the broker has stamped it, and where times are not compared. second: see ToldApart.
+    The time of a copy is None where the broker has stamped it, and where times are not compared.
     """
 
     source: t.Sequence[tuple[int, int]]
     copies: TimedCopies
-    second: int = 0
 
     def has_arrived(self, consumed: Numbers, last: int) -> bool:
         """Are there as many copies as consumed records? consumed: how many have which time; last: that of the last one."""
         times = collections.Counter(time for _place, time in self.copies)
         known = {time for _place, time in self.source}
         missing = sum(max(0, number - times[time]) for time, number in consumed.items())
-        rest = sum(number for time, number in times.items() if time not in known) - self.second
+        rest = sum(number for time, number in times.items() if time not in known and time != SECOND)
         number = sum(consumed.values())
         if times[None] and number == len(self.source):
             rest -= times[None]
@@ -60,12 +59,10 @@ class Content(t.NamedTuple):
         )
 
 
-def tallies(
-    consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0, second: int = 0
-) -> list[Count]:
+def tallies(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> list[Count]:
     """The tallies of one content, from how many consumed and unconsumed source records have which time, and from its copies.
 
-    copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden, second: see Tally and ToldApart.
+    copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden: see Tally.
     """
     known = {*consumed, *unconsumed}
     kinds = {_kind(time, known) for _offset, time in copies}
@@ -73,9 +70,9 @@ def tallies(
         collections.Counter(consumed) + collections.Counter(unconsumed),
         collections.Counter(time for _offset, time in copies),
     ):
-        return [Doubted(consumed, unconsumed, copies, hidden, second)]
+        return [Doubted(consumed, unconsumed, copies, hidden)]
     if len(kinds) > 1:
-        return [Mixed(consumed, unconsumed, copies, hidden, second)]
+        return [Mixed(consumed, unconsumed, copies, hidden)]
     if kinds != {_OWN}:
         return [Tally([offset for offset, _time in copies], sum(unconsumed.values()), sum(consumed.values()), hidden)]
     own: dict[int, list[int]] = {time: [] for time in known}
@@ -84,9 +81,7 @@ def tallies(
     return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True) for time, places in own.items()]
 
 
-def separate(
-    consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0, second: int = 0
-) -> list[Count]:
+def separate(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> list[Count]:
     """The same where copies are in several partitions: own times one by one, and the rest for what has no copy so."""
     own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
     rest: list[int] = []
@@ -99,7 +94,10 @@ def separate(
         if places
     ]
     lacking = sum(max(0, number - numbers[time]) for time, number in unconsumed.items())
-    result.append(Tally(rest, lacking, sum(consumed.values()), hidden + second))
+    first = [place for place, time in copies if time not in own and time != SECOND]
+    second = len(rest) - len(first)
+    loose = [rest, first] if second else [rest]
+    result += [Tally(places, lacking, sum(consumed.values()), hidden + second) for places in loose]
     if doubted(collections.Counter(consumed) + collections.Counter(unconsumed), numbers):  # see Doubted
         every = [place for place, _time in copies]
         result.append(Tally(every, sum(unconsumed.values()), sum(consumed.values()), hidden))

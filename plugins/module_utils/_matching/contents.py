@@ -11,7 +11,7 @@ import typing as t
 
 from .._model.records import Record
 from .content import Content, doubted
-from .tallies import Name, Time
+from .tallies import SECOND, Name, Time
 
 _ANOTHER = -2  # no record's time
 
@@ -29,14 +29,12 @@ class Named(t.NamedTuple, t.Generic[_Spot]):
 class ToldApart(t.NamedTuple, t.Generic[_Spot]):
     """Records and copies of one content, in the order given, with times that tell them apart.
 
-    name: None where the headers of some copies were changed, so that records with several names are one content. second: how
-    many copies, but for their headers, have the time of records that lack no copy: second ones, whatever else lacks one.
+    name: None where the headers of some copies were changed, so that records with several names are one content.
     """
 
     name: Name | None
     source: list[tuple[_Spot, int]]
     copies: list[tuple[_Spot, Time]]
-    second: int = 0
 
 
 def told_apart(
@@ -81,35 +79,39 @@ def _by_numbers(
         return None if record.name in stands_for.get(record.time, ()) else record.name, record.time
 
     records = list(map(label, source))
-    labels = [
-        ((None, copy.time) if stands_for.get(copy.time) else None) if is_changed else label(copy)
-        for copy, is_changed in copies
-    ]
-    if None in labels:
+    labels: list[_Label | None] = []
+    for copy, is_changed in copies:
+        if not is_changed or stands_for.get(copy.time):
+            labels.append((None, copy.time) if is_changed else label(copy))
+        else:
+            labels.append(_SECOND if second[copy.time] > 0 else None)
+            second[copy.time] -= 1
+    if None in labels or _SECOND in labels:
         records, labels = _by_name_alone(records, labels, at_time)
     has_time = timestamps and any(copy.time in at_time for copy, _is_changed in copies)
     numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
 
     def number(label: _Label | None) -> int:
-        if label is None:
-            return _ANOTHER
+        if label in (None, _SECOND):
+            return _ANOTHER if label is None else SECOND
         return numbers[label] if has_time else _ANOTHER - 1 - numbers[label[0]]
 
     keyed = [(record.spot, number(label)) for record, label in zip(source, records, strict=True)]
     both: list[tuple[_Spot, Time]] = [
         (copy.spot, number(label)) for (copy, _is_changed), label in zip(copies, labels, strict=True)
     ]
-    return ToldApart(None, keyed, both, second)
+    return ToldApart(None, keyed, both)
 
 
 # What tells a record or a copy apart. No name: any of those that changed copies of this time stand for. No time: any.
 _Label = tuple["Name | None", Time]
+_SECOND: _Label = (None, None)
 
 
 def _changed_names(
     copies: t.Sequence[tuple[Named[_Spot], bool]], at_time: _NamesByTime
-) -> tuple[dict[Time, t.Collection[Name]], int]:
-    """The names of the records of each time that its changed copies stand for, and ToldApart.second.
+) -> tuple[dict[Time, t.Collection[Name]], collections.Counter[Time]]:
+    """The names of the records of each time that its changed copies stand for, and how many of these are second ones.
 
     These are the records without a copy that has kept their name, if the others have theirs. Where changed copies stand for
     none, as they do where there are more of them, they stand for any record that lacks one, whatever its time.
@@ -117,7 +119,7 @@ def _changed_names(
     kept = collections.Counter((copy.name, copy.time) for copy, is_changed in copies if not is_changed)
     changed = collections.Counter(copy.time for copy, is_changed in copies if is_changed)
     stands_for: dict[Time, t.Collection[Name]] = {}
-    second = 0
+    second = collections.Counter[Time]()
     for time, number in changed.items():
         names: t.Mapping[Name, int] = at_time.get(time, {})
         lacking = {name: max(0, records - kept[name, time]) for name, records in names.items()}
@@ -128,7 +130,7 @@ def _changed_names(
         elif len(names) == 1:
             stands_for[time] = names
         elif names:
-            second += max(0, number - sum(lacking.values()))
+            second[time] = number - sum(lacking.values())
     return stands_for, second
 
 
@@ -140,7 +142,7 @@ def _by_name_alone(
     So do those of copies with no record's time, and of the records with such names that lack a copy with their time.
     """
     left = collections.Counter(copies)
-    by_name = {label[0] for label in copies if label and label[1] not in at_time}
+    by_name = {label[0] for label in copies if label and label[1] not in at_time} - {None}
     labels: list[_Label] = []
     for label in reversed(records):  # the copies of one time are those of unconsumed records, as in Mixed
         left[label] -= 1
@@ -199,7 +201,7 @@ def alike_contents(source: t.Sequence[Named[int]], copies: t.Sequence[Named[int]
         return Alike([Content([], [(copy.spot, copy.time) for copy in copies])], True, True)
     times, names = {record.time for record in source}, {record.name for record in source}
     return Alike(
-        [Content(told.source, told.copies, told.second) for told in told_apart(source, copies, timestamps)],
+        [Content(told.source, told.copies) for told in told_apart(source, copies, timestamps)],
         all(copy.time in times for copy in copies),
         all(copy.name in names for copy in copies),
     )

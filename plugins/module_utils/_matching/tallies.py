@@ -13,6 +13,7 @@ import typing as t
 
 Name = t.Hashable
 Time: t.TypeAlias = "int | None"
+SECOND = -(1 << 62)  # the time of copies that may be second ones of records that have one, or those of equal records
 Numbers = t.Mapping[int, int]  # of records, by their times
 TimedCopies = t.Sequence[tuple[int, Time]]
 
@@ -117,13 +118,11 @@ class Mixed:
     that are not stamped. All are offsets, ascending.
 
     consumed, unconsumed: how many of the records have which time. copies: (offset, time) by offset; a time is None where the
-    broker has stamped it. hidden: see Tally. second: how many of `_other` may be second copies even where records lack one.
+    broker has stamped it. hidden: see Tally. `_first`: those of `_other` that are no second ones: see SECOND.
     """
 
-    def __init__(
-        self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0, second: int = 0
-    ) -> None:
-        self._hidden, self._second = hidden, second
+    def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
+        self._hidden = hidden
         self._consumed, self._unconsumed = consumed, unconsumed
         self._own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
         self._stamped: list[int] = []
@@ -136,6 +135,9 @@ class Mixed:
         self._rewritten = self._other
         if self.consumed and self.wanted:
             self._stamped, self._other = [], sorted([*self._stamped, *self._other])
+        second = {offset for offset, time in copies if time == SECOND}
+        self._first = [offset for offset in self._other if offset not in second]
+        self._second = len(second)
         self._consumed_without_own = self._without_own(consumed)
         self._wanted_without_own = self._without_own(unconsumed)
         # Of each time the last copies stand for the unconsumed records; those before them follow as repeats.
@@ -208,8 +210,11 @@ class Mixed:
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records that have a copy a group that starts at this offset misses."""
-        others = max(0, self._others_needed - from_on(self._other, offset))
-        return self._followed(self._offsets[0]) - self._followed(offset) + others
+        others = max(
+            min(self._wanted_without_own, len(copies)) - from_on(copies, offset)
+            for copies in (self._other, self._first)
+        )
+        return self._followed(self._offsets[0]) - self._followed(offset) + max(0, others)
 
     def repeated(self, offset: int) -> int:
         """How many consumed records a group that starts at this offset reads again, at most.
@@ -246,7 +251,7 @@ class Mixed:
         """The same with copies of records without timestamps as those with other times: nothing tells whose they are."""
         other = min(self._own) - 1
         copies = [(offset, other if time in self._own and time < 0 else time) for offset, time in self._copies]
-        return Mixed(self._consumed, self._unconsumed, copies, self._hidden, self._second)
+        return Mixed(self._consumed, self._unconsumed, copies, self._hidden)
 
     def alternatives(self, offset: int, repeated: int) -> int:
         """How many of these repeats would be still to come if their copies were those of records that the source has lost.
@@ -326,10 +331,8 @@ class Doubted(Mixed):
     that have no copy with their own time (`_rounded`).
     """
 
-    def __init__(
-        self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0, second: int = 0
-    ) -> None:
-        super().__init__(consumed, unconsumed, copies, hidden, second)
+    def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
+        super().__init__(consumed, unconsumed, copies, hidden)
         self._timeless = Tally(self._offsets, self.wanted, self.consumed, hidden)
         surplus = surplus_wanted(consumed, unconsumed, {time: len(own) for time, own in self._own.items()})
         self._rounded = Mixed(consumed, {**unconsumed, **surplus}, copies, hidden)

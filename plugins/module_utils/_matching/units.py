@@ -13,7 +13,7 @@ import typing as t
 from .axis import Sides
 from .content import Content, separable, separate, tallies
 from .count_parts import ARRIVED, NOT_ARRIVED, SURELY_ARRIVED, Commits, Placed, Placing, Reach, lowest
-from .tallies import Count, Mixed, Tally
+from .tallies import SECOND, Count, Mixed, Tally
 
 
 class Unit(t.NamedTuple):
@@ -39,8 +39,9 @@ def units_of(
     """
     parts = separable(content)
     if parts is None:
-        records, copies = ([place for place, _time in side] for side in (content.source, content.copies))
-        lacking = content.without_own if recurs else _without(content, records, len(copies) - content.second, sides)
+        records, copies = ([place for place, _time in side] for side in content)
+        first = sum(time != SECOND for _place, time in content.copies)
+        lacking = content.without_own if recurs else _without(content, records, first, sides)
         yield records, copies, False, lacking, content
         return
     times = dict(content.source) if recurs else {}
@@ -182,7 +183,7 @@ class Units:
             sides[self._is_consumed(place, commits)].append(time)
         unconsumed_times, consumed_times = map(collections.Counter, sides)
         by_times = tallies if len(self._sides.destinations) == 1 else separate
-        return by_times(consumed_times, unconsumed_times, unit.content.copies, hidden, unit.content.second)
+        return by_times(consumed_times, unconsumed_times, unit.content.copies, hidden)
 
     def _dealt(self, unit: Unit, count: Count) -> t.Iterator[_Part]:
         """Deal a count out to the destination partitions.

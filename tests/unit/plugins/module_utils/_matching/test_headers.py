@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.attack import rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs, LogSet
+from tests.attack import broker, rule
 from tests.attack.case import parse
 from tests.attack.judge import FAULTS, judge
 from tests.attack.truth import Truth
@@ -171,3 +172,25 @@ def test_the_copy_of_an_unconsumed_record_is_not_given_to_an_equal_consumed_one_
     """Somebody else has written an equal record at another time, and the tool has changed the headers of one copy."""
     case = parse("S a+h@0 u@1 a+h@0 a@4 z@5 T a+h@0<2 a@4<3 a+h@900 a+x@901 z@5<4 C=2")
     assert not Truth(case).skipped(way(case).offset)
+
+
+_TWO_TIMES = (
+    "S a+h1@4 a+h0@4 a+h1@43 a+h0@43 T a+h1+x@4<0 a+h1@4<0 a+h0+x@4<1 a+h1+x@43<2 a+h0@43<3 a+h1@43<2 a+h0@43<3 C=1"
+)
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole, lambda case: rule.count_by_spark([case])[0]])
+def test_a_second_copy_with_other_headers_stands_for_no_record_of_another_time_that_has_an_earlier_copy(way) -> None:
+    case = parse(_TWO_TIMES)
+    given = way(case)
+    assert given.offset == 2
+    assert not [found for found in judge(case, "near", given) if found.kind in FAULTS]
+    assert rule.verify(case, [2, 3]) == [(0, 0), (1, 0)]
+
+
+def test_a_second_copy_with_other_headers_stands_for_no_record_of_another_time_in_several_partitions_either() -> None:
+    brokers = broker.Logs(parse(_TWO_TIMES))
+    source, copies = brokers.source.with_open, brokers.destination.visible
+    both = LogSet([source], (0,), (4,)), LogSet([copies, []], (0, 0), (7, 0))
+    (found,) = Logs(*both, timestamps=True, stable=(4,), only_doubled=False).count([(1,)])
+    assert found.answers[0].offset == 2
