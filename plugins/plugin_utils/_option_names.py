@@ -40,7 +40,7 @@ _KILLED = 137  # as shells tell of a program that SIGKILL has ended, and Ansible
 
 
 class OptionNamesActionModule(UnpackedActionModule):
-    """The action of every module of the collection. Outside of its roles, it adds the seconds, and says that it was killed."""
+    """The action of every module of the collection. Outside of its roles, it adds the seconds, and tells of a kill."""
 
     _supports_check_mode = True
     _supports_async = True

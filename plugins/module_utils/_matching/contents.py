@@ -92,8 +92,10 @@ def _by_numbers(
     numbers: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
 
     def number(label: _Label | None) -> int:
-        if label in (None, _SECOND):
-            return _ANOTHER if label is None else SECOND
+        if label is None:
+            return _ANOTHER
+        if label == _SECOND:
+            return SECOND
         return numbers[label] if has_time else _ANOTHER - 1 - numbers[label[0]]
 
     keyed = [(record.spot, number(label)) for record, label in zip(source, records, strict=True)]
@@ -105,7 +107,7 @@ def _by_numbers(
 
 # What tells a record or a copy apart. No name: any of those that changed copies of this time stand for. No time: any.
 _Label = tuple["Name | None", Time]
-_SECOND: _Label = (None, None)
+_SECOND: _Label = (None, None)  # as no record has, because records have times
 
 
 def _changed_names(

@@ -118,7 +118,7 @@ class Mixed:
     that are not stamped. All are offsets, ascending.
 
     consumed, unconsumed: how many of the records have which time. copies: (offset, time) by offset; a time is None where the
-    broker has stamped it. hidden: see Tally. `_first`: those of `_other` that are no second ones: see SECOND.
+    broker has stamped it. hidden: see Tally. `_loose`: `_other`, and the same without second copies, if there are any.
     """
 
     def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
@@ -136,8 +136,10 @@ class Mixed:
         if self.consumed and self.wanted:
             self._stamped, self._other = [], sorted([*self._stamped, *self._other])
         second = {offset for offset, time in copies if time == SECOND}
-        self._first = [offset for offset in self._other if offset not in second]
         self._second = len(second)
+        self._loose = [self._other]
+        if second:
+            self._loose.append([offset for offset in self._other if offset not in second])
         self._consumed_without_own = self._without_own(consumed)
         self._wanted_without_own = self._without_own(unconsumed)
         # Of each time the last copies stand for the unconsumed records; those before them follow as repeats.
@@ -210,10 +212,7 @@ class Mixed:
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records that have a copy a group that starts at this offset misses."""
-        others = max(
-            min(self._wanted_without_own, len(copies)) - from_on(copies, offset)
-            for copies in (self._other, self._first)
-        )
+        others = max(min(self._wanted_without_own, len(copies)) - from_on(copies, offset) for copies in self._loose)
         return self._followed(self._offsets[0]) - self._followed(offset) + max(0, others)
 
     def repeated(self, offset: int) -> int:

@@ -40,8 +40,10 @@ def units_of(
     parts = separable(content)
     if parts is None:
         records, copies = ([place for place, _time in side] for side in content)
-        first = sum(time != SECOND for _place, time in content.copies)
-        lacking = content.without_own if recurs else _without(content, records, first, sides)
+        if recurs:
+            lacking = content.without_own
+        else:
+            lacking = _without(content, records, sum(time != SECOND for _place, time in content.copies), sides)
         yield records, copies, False, lacking, content
         return
     times = dict(content.source) if recurs else {}
